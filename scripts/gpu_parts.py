@@ -19,7 +19,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchlint.confirm.evidence import Run
 
 ROOT = Path(__file__).resolve().parents[1]
 _MARK = re.compile(r'# (TL\d{3}) (confirmed|refuted|not reached|unknown) "')
@@ -28,6 +31,8 @@ _ROUNDS = 25
 _LEAST = 0.02  # a smaller difference is none
 # Programs that record code whose operations are not observed, and what it is.
 _OPAQUE = {"compiled": "compiled", "graphs": "replayed"}
+# Programs of which it is known how many copies wait for the device, each of which torch reports.
+_WAITING = {"copies": 16}
 _OVERHEADS = {"plain": 1.5, "mlp": 1.5, "cnn": 1.15, "resnet": 1.15, "busy": 1.15}
 
 
@@ -107,9 +112,26 @@ def _featured(
     wanted = _OPAQUE.get(name) if run.mode == "gpu" else None
     if wanted is not None and wanted not in run.opaque:
         wrong.append(difference(name, "fault", f"{wanted} code was not recorded"))
+    wrong += _waiting(name, run)
     if run.uncounted_waits:
         wrong.append(difference(name, "undecided", "; ".join(run.notes) or "synchronisations were not counted"))
     return row, wrong
+
+
+def _waiting(name: str, run: Run) -> list[dict[str, str]]:
+    """Whether as many copies wait as are known to: by their arguments and, on a GPU, by torch's account."""
+    known = _WAITING.get(name)
+    if known is None:
+        return []
+    read = sum(event.count for event in run.of("upload") if not event.facts["non_blocking"])
+    counted = {"their arguments": read}
+    if run.account is not None:
+        counted["torch's account"] = run.account["explained"]
+    return [
+        difference(name, "fault", f"{count} copies wait by {source}, {known} do")
+        for source, count in counted.items()
+        if count != known
+    ]
 
 
 def _ran(arguments: list[str], folder: str) -> subprocess.CompletedProcess[str]:

@@ -30,7 +30,7 @@ QUICK = {
     "server": "test_server",
     "cache": "test_cache",
     "command line": "test_api test_cli test_decode test_python2 test_words",
-    "confirmation": "test_answer test_causes test_understood test_verdicts",
+    "confirmation": "test_answer test_causes test_understood test_verdict_details test_verdicts",
     "recordings": """test_from_trace::test_each_event_of_a_gpu_is_at_the_line_that_caused_it
         test_from_trace::test_an_export_with_stacks_of_python_names_lines
         test_from_trace::test_what_is_certain_about_a_line_is_not_repeated_as_a_guess""",

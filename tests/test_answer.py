@@ -8,6 +8,7 @@ import pytest
 
 from tests.test_verdicts import ITEM, MOVE, Recorded
 from torchlint.confirm.text import render
+from torchlint.confirm.verdict import Status
 from torchlint.model import Recipe
 from torchlint.report.figures import duration, number, percent
 
@@ -65,12 +66,53 @@ def test_a_program_that_waits_for_data_is_told_so_first(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     recorded.process(recorded.event("sync", ITEM, 10), recorded.at(LOADER, "batch", 10, ns=7_000_000))
     assert opening(recorded) == [
-        "A step takes 1 ms here; 700 us of it (70 %) is waiting for data.",
-        "The CPU computes in place of a GPU, which would be faster.",
-        "On a GPU, copies and reads would block a step for about 10 us (modelled).",
+        "A step waits 700 us for data, as measured here.",
+        "A step makes 1 wait for the device: about 10 us on a GPU (modelled).",
         "Fixing 1 finding would save at most about 10 us a step.",
+        "How long a step takes on a GPU is not known; with `--gpu-step TIME`, costs are given as shares of it.",
         "Modelled times use the price profile 'nominal' (assumed, not measured).",
     ]
+
+
+def test_without_a_gpu_the_report_begins_with_copies_and_waits_and_not_with_the_time_of_the_cpu(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, MOVE, MOVES, "TL202")
+    copies = recorded.event("upload", MOVE, 20, bytes=1000, pinned=True, non_blocking=False)
+    recorded.process(copies, recorded.at([4, 8, 4, 22], "download", 10, non_blocking=False))
+    first, *_ = opening(recorded)
+    assert first == (
+        "A step makes 2 copies to the device, 1 copy to the host and 3 waits for the device, "
+        "blocking copies included: about 60 us on a GPU (modelled)."
+    )
+    found = recorded.judged().answer
+    assert found.step_us is None
+    assert {part.name for part in found.parts} == {"waiting for data", "blocked by copies and reads"}
+
+
+def test_a_step_that_neither_copies_nor_waits_is_said_to(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process()
+    assert opening(recorded) == ["A step copies nothing and never waits for the device."]
+
+
+def test_with_the_time_of_a_step_on_a_gpu_costs_are_shares_of_it(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.event("sync", ITEM, 10))
+    judged = recorded.judged(step=200.0)
+    text = render(judged)
+    assert "about 10 us on a GPU (modelled; 5 % of a step of 200 us)." in text
+    assert "would save at most about 10 us a step (5 % of a step of 200 us)." in text
+    assert "1 a step, about 10 us (modelled; 5 % of a step)" in text
+    assert "--gpu-step" not in text
+    assert judged.verdicts[0].share == pytest.approx(0.05)
+
+
+def test_what_is_negligible_depends_on_the_time_of_a_step_on_a_gpu(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(recorded.event("sync", ITEM, 10))
+    assert recorded.judged(step=9e3).verdicts[0].status is Status.CONFIRMED
+    refuted = recorded.judged(step=11e3).verdicts[0]
+    assert refuted.status is Status.REFUTED
+    assert "that is 0.09% of a step, below 0.1%" in refuted.reason
 
 
 def test_a_program_that_does_not_wait_is_told_so(tmp_path: Path) -> None:

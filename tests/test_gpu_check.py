@@ -81,6 +81,7 @@ def test_it_runs_to_its_end_on_the_simulated_device(tmp_path: Path) -> None:
     parts = json.loads((tmp_path / "found.json").read_text("utf-8"))["parts"]
     assert set(parts["features"]) > {"amp", "compiled", "graphs", "nccl", "workers"}
     assert [one["what"] for one in parts["features"]["differences"]] == ["graphs"]
+    assert parts["features"]["copies"]["upload"] == 32
     forms = parts["claims"]["forms"]["sync-in-hot-loop"]
     assert forms["slow"]["waits"] > forms["fast"]["waits"] == 0
     assert "| claims | " in done.stdout

@@ -45,6 +45,26 @@ def copied(observation: Observation, action: Any) -> list[tuple[str, Any, int]]:
     return [(kind, facts["how"], count.bytes) for kind in kinds for _, facts, count in observation.recorder.of(kind)]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "waits"),
+    [
+        (("tensor", False, True), True),
+        (("tensor", True), False),
+        (("tensor", True, True), False),
+        (("cuda", torch.float64, False, True), True),
+        (("cuda", torch.float64, True), False),
+        (("cuda", None, True), False),
+    ],
+)
+def test_a_copy_is_asynchronous_where_its_own_overload_says_so(
+    on_device: Observation, arguments: tuple[Any, ...], waits: bool
+) -> None:
+    host, there = torch.ones(3), torch.ones(3, device="cuda")
+    on_device.recorder.counts.clear()
+    host.to(*(there if argument == "tensor" else argument for argument in arguments))
+    assert [facts["non_blocking"] for _, facts, _ in on_device.recorder.of("upload")] == [not waits]
+
+
 def assign(target: Any, index: Any, value: Any) -> None:
     target[index] = value
 

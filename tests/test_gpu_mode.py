@@ -207,6 +207,32 @@ def test_a_self_test_that_was_interrupted_is_not_remembered(tmp_path: Path, monk
     assert modes.resolve(ordered) == ("sim", [])
 
 
+@pytest.mark.parametrize("name", modes.OTHERS)
+def test_an_accelerator_that_cannot_be_observed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(modes.OTHERS[name], "is_available", lambda: True)
+    with pytest.raises(modes.Refused, match=f"this machine has {name}; use --on sim, or --on cpu"):
+        modes.resolve(order(tmp_path, mode="gpu"))
+
+
+@pytest.mark.parametrize("name", modes.OTHERS)
+def test_a_program_on_the_simulated_gpu_finds_no_other_accelerator_and_leaves_if_it_names_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(modes.OTHERS[name], "is_available", lambda: True)
+    observation = Observation(order(tmp_path), "sim")
+    observation.start()
+    try:
+        assert not modes.OTHERS[name].is_available()
+        with pytest.raises(RuntimeError, match=f"the device '{name}' is not simulated"):
+            torch.ones(2).to(name)
+    finally:
+        observation.stop()
+    assert modes.OTHERS[name].is_available()
+    assert observation.left is not None
+
+
 # -- sites ---------------------------------------------------------------------------------------------
 
 

@@ -78,6 +78,7 @@ class Device:
 
         def query(self) -> bool:
             """Whether the device has passed it."""
+            assert not self.device.capturing, "a query ends a capture with an error"
             made = self.device.made
             return made.index(self) < len(made) - self.device.behind
 
@@ -107,6 +108,34 @@ def test_events_that_cannot_be_compared_are_not(observing: Observation, monkeypa
     train(40, step)
     assert len(device.made) == 2
     assert observing.evidence()["device_steps"] == {"count": 0, "median_ns": None}
+
+
+def test_an_instrument_that_fails_at_the_end_takes_nothing_from_the_others(
+    observing: Observation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = Device(monkeypatch, behind=2)
+
+    def fails() -> None:
+        raise RuntimeError("the device is gone")
+
+    others = [instrument for instrument in observing.instruments if type(instrument).__name__ != "DeviceSteps"]
+    for instrument in others:
+        monkeypatch.setattr(instrument, "finish", fails)
+    train(40, device.step)
+    device.behind = 0
+    observing.finish()
+    assert observing.evidence()["device_steps"]["count"] == 8
+
+
+def test_a_program_that_ends_while_it_captures_a_graph_keeps_its_capture(
+    observing: Observation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = Device(monkeypatch, behind=2)
+    train(40, device.step)
+    device.behind, device.capturing = 0, True
+    train(8, device.step)
+    next(one for one in observing.instruments if isinstance(one, device_steps.DeviceSteps)).finish()
+    assert observing.evidence()["device_steps"]["count"] == 6
 
 
 def test_a_gpu_that_the_program_does_not_use_is_left_alone(observing: Observation) -> None:

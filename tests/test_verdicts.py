@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,11 @@ class Recorded:
         target = self.folder / f"evidence-{rank or 'x'}-{self._processes}.json"
         target.write_text(json.dumps(document), encoding="utf-8")
 
-    def judged(self, **limits: float) -> Result:
-        """Everything that the evidence says, held against a budget."""
+    def judged(self, step: float | None = None, **limits: float) -> Result:
+        """Everything that the evidence says, held against a budget and the time of a step on a GPU."""
         made = order.read(str(self.folder))
-        return result(made, evidence.read(str(self.folder), made.run), prices.load(prices.DEFAULT), limits)
+        price_list = replace(prices.load(prices.DEFAULT), step=step)
+        return result(made, evidence.read(str(self.folder), made.run), price_list, limits)
 
     def verdict(self) -> Verdict:
         """The verdict on the finding."""
@@ -455,7 +457,7 @@ def test_a_rule_without_a_recipe_gets_the_verdict_unknown_and_its_places_are_not
     recorded = Recorded(tmp_path, ITEM, None)
     recorded.process(recorded.event("sync", ITEM, 20, why="read"))
     found = recorded.verdict()
-    assert (found.status, found.reason) == (Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
+    assert (found.status, found.reason) == (Status.UNKNOWN, "its rule does not say how a run would confirm it")
     assert json.loads((tmp_path / order.NAME).read_text(encoding="utf-8"))["marks"] == {}
 
 

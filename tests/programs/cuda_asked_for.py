@@ -1,5 +1,5 @@
 import torch
 
 model = torch.nn.Linear(2, 2)
-model.cuda()  # TL701 unknown "1 evaluation with CUDA" "`--on cpu` shows"
+model.cuda()  # TL701 unknown "it ran with CUDA" "`--on cpu` shows"
 print(next(model.parameters()).device)

@@ -1,4 +1,4 @@
 import torch
 
-device = torch.device("cuda")  # TL701 unknown "1 evaluation with CUDA"
+device = torch.device("cuda")  # TL701 unknown "it ran with CUDA"
 print(torch.ones(2).sum())

@@ -52,7 +52,7 @@ def _confirm(arguments: argparse.Namespace, given: Sequence[str]) -> int:
     _need_torch()
     plan = _plan(arguments, what.shown)
     budget = _budget(arguments, plan.config)
-    price_list = prices.load(arguments.profile)
+    price_list = _prices(arguments)
     directory = prepare.folder(arguments.evidence)
     try:
         ordered, path = _ordered(arguments, what, plan, directory)
@@ -118,7 +118,7 @@ def _report(
         world = int(os.environ.get("WORLD_SIZE", "1") or 1)
         if world > 1:
             prepare.await_ranks(ordered.directory, ordered.run, world)
-        seen = evidence.read(ordered.directory, ordered.run)
+        seen = _evidence(ordered, price_list)
         changed = order.stale(ordered, {})
         if changed is not None:
             raise Failure(f"{changed}: was changed while the program ran; run it again")
@@ -147,7 +147,8 @@ def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
     to_file = bool(arguments.output_file) and arguments.output_file != "-"
     target = sys.stdout if arguments.output_file == "-" else stream
     if arguments.output_format == "text":
-        written = text.render(judged, color=colored(arguments.color, to_file=to_file, stream=target))
+        color = colored(arguments.color, to_file=to_file, stream=target)
+        written = text.render(judged, color=color, verbose=arguments.verbose)
     else:
         written = documents.RENDERERS[arguments.output_format](judged, results.infos(registry.load()))
     if to_file:
@@ -160,6 +161,19 @@ def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
 def _plan(arguments: argparse.Namespace, start: str) -> Plan:
     """The plan for linting the program's files."""
     return session.plan_of(configured(arguments, [start]))
+
+
+def _prices(arguments: argparse.Namespace) -> prices.Prices:
+    """The price list, and how long a step takes on a GPU if the command line says it."""
+    return replace(prices.load(arguments.profile), step=arguments.gpu_step)
+
+
+def _evidence(ordered: Order, price_list: prices.Prices) -> evidence.Run:
+    """The evidence of an order's run, which says so if a given time of a step is not used."""
+    seen = evidence.read(ordered.directory, ordered.run)
+    if price_list.step is not None and seen.mode != "sim":
+        seen.notes.append("--gpu-step is not used: the steps of a run that is not simulated are measured")
+    return seen
 
 
 def _budget(arguments: argparse.Namespace, config: Config) -> Mapping[str, float]:
@@ -192,7 +206,8 @@ def _verdict(arguments: argparse.Namespace) -> int:
     ordered = order.read(arguments.directory)
     try:
         plan = _plan(arguments, ordered.script or ".")
-        seen = evidence.read(ordered.directory, ordered.run)
+        price_list = _prices(arguments)
+        seen = _evidence(ordered, price_list)
         changed = order.stale(ordered, {} if ordered.lint else seen.sources)
         if changed is not None:
             raise Failure(
@@ -201,7 +216,6 @@ def _verdict(arguments: argparse.Namespace) -> int:
         seen.notes += [f"{path} has changed since; this is what it was" for path in order.changed(ordered)]
         if ordered.lint:
             ordered = prepare.adopted(ordered, plan)
-        price_list = prices.load(arguments.profile)
         ordered = again.with_shown(ordered, seen, price_list, plan)
         judged = result(ordered, seen, price_list, _budget(arguments, plan.config))
     except ConfigError as error:
@@ -216,8 +230,6 @@ def _verdict(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace, given: Sequence[str]) -> int:
     from torchlint.confirm import compare
 
-    if arguments.on == "sim":
-        raise Failure("--on sim: times under simulation say nothing; compare on a GPU, or with --on cpu")
     what = prepare.program(given)
     _need_torch()
     plan = _plan(arguments, what.shown)

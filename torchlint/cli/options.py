@@ -226,6 +226,7 @@ def _positive(text: str) -> int:
 
 # -- the runtime companion -----------------------------------------------------------------------
 
+_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}  # in microseconds
 _CONFIRM_EXAMPLES = """\
 examples:
   torchlint confirm -- train.py --epochs 1
@@ -247,7 +248,7 @@ def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         epilog=_CONFIRM_EXAMPLES,
         formatter_class=Help,
     )
-    _program(confirm)
+    _program(confirm, ("auto", "gpu", "sim", "cpu"), "where; default: a GPU, else a simulated one")
     confirm.add_argument(
         "--copy-times",
         action="store_true",
@@ -280,7 +281,7 @@ def _compare(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     compare.add_argument("--unsafe-fixes", action="store_true", help="also fixes that may change results")
     compare.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
     compare.add_argument("--output-file", metavar="FILE", help="write the report to a file")
-    _program(compare)
+    _program(compare, ("auto", "gpu", "cpu"), "where; default: a GPU, else the plain CPU")
     _settings(compare)
 
 
@@ -308,16 +309,11 @@ def _calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     calibrate.add_argument("--name", metavar="NAME", help="the name of the profile; default: the device's")
 
 
-def _program(group: argparse.ArgumentParser) -> None:
+def _program(group: argparse.ArgumentParser, modes: tuple[str, ...], where: str) -> None:
     group.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="-- SCRIPT ARGUMENTS", help="a script, or `-m` and a module"
     )
-    group.add_argument(
-        "--on",
-        choices=("auto", "gpu", "sim", "cpu"),
-        default="auto",
-        help="where; default: a GPU, else a simulated one",
-    )
+    group.add_argument("--on", choices=modes, default="auto", help=where)
     group.add_argument("--steps", metavar="N", type=_positive, help="end the program after N steps")
     group.add_argument("--seconds", metavar="S", type=_seconds, help="end the program after S seconds")
     group.add_argument("--devices", metavar="N", type=_positive, default=1, help="simulated GPUs; default: 1")
@@ -327,6 +323,12 @@ def _program(group: argparse.ArgumentParser) -> None:
 def _judging(group: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--profile", metavar="NAME", default="nominal", help="prices for modelled times; default: nominal"
+    )
+    group.add_argument(
+        "--gpu-step",
+        metavar="TIME",
+        type=_time,
+        help="how long a step takes on a GPU, as in 12ms: without one, costs are given as shares of it",
     )
     group.add_argument("--budget", metavar="FILE", help="how much a step may transfer and synchronize")
     group.add_argument(
@@ -338,6 +340,9 @@ def _judging(group: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     group.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    group.add_argument(
+        "-v", "--verbose", action="store_true", help="in text, each undecided finding by itself, and all lines of each"
+    )
     group.add_argument(
         "--fail-on", choices=FAIL_ON, help="the lowest severity of a confirmed finding that makes the exit status 1"
     )
@@ -351,6 +356,19 @@ def _settings(group: argparse.ArgumentParser) -> None:
     rules.add_argument("--preview", action="store_true", help="confirm the rules of the group preview too")
     rules.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
     rules.add_argument("--isolated", action="store_true", help="read no configuration")
+
+
+def _time(text: str) -> float:
+    """Microseconds, of a number with its unit."""
+    number = text.strip().rstrip("mus")
+    unit = _UNITS.get(text.strip()[len(number) :])
+    try:
+        microseconds = float(number) * (unit or 0.0)
+    except ValueError:
+        microseconds = 0.0
+    if not 0 < microseconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; give a number with its unit: 800us, 12ms or 1.5s")
+    return microseconds
 
 
 def _seconds(text: str) -> float:

@@ -1,7 +1,8 @@
 """The answer that a report begins with: what a step takes, and how much of it is waiting.
 
 A step waits for data (measured), is blocked by copies and reads (measured or modelled), and computes. On the simulated
-GPU the processor computes in place of the device, so that only waiting for data is a time that also holds on a GPU.
+GPU the processor computes in place of the device, and how long that takes says nothing: the answer consists of copies,
+waits and their modelled time, and of waiting for data.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import each_step
 from torchlint.confirm.totals import Totals, blocks
 from torchlint.confirm.verdict import Basis, Status, Verdict
-from torchlint.report.figures import duration, percent
+from torchlint.report.figures import duration, number, percent
 
 # Below this part of a step, nothing is worth a sentence.
 _LITTLE = 0.005
@@ -32,7 +33,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the median step consists of. ``step_us`` and the parts are None and empty where no step was timed."""
+    """What the median step consists of. ``step_us`` and the parts are None and empty where no step was timed.
+
+    On the simulated GPU, ``step_us`` is what the user says that a step takes on a GPU; the rest of it is no part.
+    """
 
     sentences: tuple[str, ...]
     step_us: float | None = None
@@ -61,11 +65,12 @@ def answer(run: Run, prices: Prices, totals: Totals | None, verdicts: tuple[Verd
     parts = [Part(DATA, data, Basis.MEASURED)]
     if run.mode != "cpu":
         parts += _blocked(run, prices, verdicts)
-    inside = data if run.mode == "sim" else sum(part.us for part in parts)
-    name = "computing on the CPU in place of a GPU" if run.mode == "sim" else "the rest"
-    parts.append(Part(name, max(step - inside, 0.0), Basis.MEASURED))
-    sentences = [*_sentences(run, step, data, parts), *_worth(run, verdicts)]
-    return Answer(tuple(sentences), step, tuple(parts))
+    worth = _worth(run, prices, verdicts)
+    if run.mode == "sim":
+        sentences = [*_simulated(run, prices, totals, parts), *worth, *_advice(prices, parts)]
+        return Answer(tuple(sentences), prices.step, tuple(parts))
+    parts.append(Part("the rest", max(step - sum(part.us for part in parts), 0.0), Basis.MEASURED))
+    return Answer((*_sentences(run, step, data, parts), *worth), step, tuple(parts))
 
 
 def _blocked(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> list[Part]:
@@ -88,39 +93,78 @@ def _counts(verdict: Verdict, run: Run) -> bool:
     return own and verdict.cost is not None
 
 
-def _worth(run: Run, verdicts: tuple[Verdict, ...]) -> list[str]:
+def _worth(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> list[str]:
     """How much of a step the findings stand for."""
     found = [verdict for verdict in verdicts if _counts(verdict, run)]
     if not found:
         return []
     modelled = any(verdict.cost_basis is Basis.MODELLED for verdict in found)
-    saved = f"{'about ' if modelled else ''}{duration(sum(verdict.cost or 0.0 for verdict in found))}"
-    would = "would save" if run.mode == "sim" else "saves"
-    return [f"Fixing {times(len(found), 'finding')} {would} at most {saved} a step."]
+    whole = sum(verdict.cost or 0.0 for verdict in found)
+    saved = f"{'about ' if modelled else ''}{duration(whole)}"
+    if run.mode != "sim":
+        return [f"Fixing {times(len(found), 'finding')} saves at most {saved} a step."]
+    share = f" ({_share(whole, prices)})" if prices.step else ""
+    return [f"Fixing {times(len(found), 'finding')} would save at most {saved} a step{share}."]
+
+
+def _share(us: float, prices: Prices) -> str:
+    """The part of a step that lasts as long as the user says."""
+    assert prices.step is not None
+    return f"{percent(min(us / prices.step, 1.0))} of a step of {duration(prices.step)}"
+
+
+def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> list[str]:
+    """What is known without a GPU: copies and waits with their modelled time, and waiting for data, by time."""
+    blocked = sum(part.us for part in parts if part.name == BLOCKED)
+    what = _step_of(run)
+    made = [
+        f"{number(count)} {one if count == 1 else several}"
+        for count, one, several in (
+            (found.uploads, "copy to the device", "copies to the device"),
+            (found.downloads, "copy to the host", "copies to the host"),
+            (found.synchronisations, "wait for the device", "waits for the device"),
+        )
+        if count
+    ]
+    first = f"{what} copies nothing and never waits for the device."
+    if made:
+        basis = f"modelled; {_share(blocked, prices)}" if prices.step else "modelled"
+        included = ", blocking copies included" if found.synchronisations and len(made) > 1 else ""
+        listed = f"{', '.join(made[:-1])} and {made[-1]}{included}" if len(made) > 1 else made[0]
+        first = f"{what} makes {listed}: about {duration(blocked)} on a GPU ({basis})."
+    if found.waiting_us < (run.step_ns or 0) / 1000 * _LITTLE:
+        return [first]
+    data = f"{what} waits {duration(found.waiting_us)} for data, as measured here."
+    return [data, first] if found.waiting_us > blocked else [first, data]
+
+
+def _advice(prices: Prices, parts: list[Part]) -> list[str]:
+    """How modelled times become shares of a step."""
+    if prices.step or not any(part.us for part in parts if part.name == BLOCKED):
+        return []
+    return ["How long a step takes on a GPU is not known; with `--gpu-step TIME`, costs are given as shares of it."]
+
+
+def _step_of(run: Run) -> str:
+    return "A step of evaluation" if run.main == EVALUATION else "A step"
 
 
 def _sentences(run: Run, step: float, data: float, parts: list[Part]) -> list[str]:
-    what = "A step of evaluation" if run.main == EVALUATION else "A step"
-    takes = f"{what} takes {duration(step)}{' here' if run.mode == 'sim' else ''}"
+    takes = f"{_step_of(run)} takes {duration(step)}"
     if data > step:
         first = f"{takes}; it waits for data {duration(data)} on average, so a few steps wait long."
     elif data < step * _LITTLE:
         first = f"{takes}, and hardly waits for data."
     else:
         first = f"{takes}; {duration(data)} of it ({percent(data / step)}) is waiting for data."
-    simulated = ["The CPU computes in place of a GPU, which would be faster."] if run.mode == "sim" else []
-    return [first, *simulated, *_blocking(run, step, parts)]
+    return [first, *_blocking(step, parts)]
 
 
-def _blocking(run: Run, step: float, parts: list[Part]) -> list[str]:
+def _blocking(step: float, parts: list[Part]) -> list[str]:
     found = [part for part in parts if part.name == BLOCKED]
     if not found:
         return []
     whole = sum(part.us for part in found)
-    if run.mode == "sim":
-        if not whole:
-            return ["Copies and reads would not block a step on a GPU."]
-        return [f"On a GPU, copies and reads would block a step for about {duration(whole)} (modelled)."]
     about = "about " if any(part.basis is Basis.MODELLED for part in found) else ""
     bases = " and ".join(f"{duration(part.us)} {part.basis.value}" for part in found)
     said = f"{percent(whole / step)}, {found[0].basis.value if len(found) == 1 else bases}"

@@ -17,8 +17,9 @@ from torchlint.report.figures import duration
 NO_MARK = Mark(loaded=True, placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
 HOST = frozenset(("array", "arrays", "data", "batch", "pin"))
 EVALUATIONS = "evaluation"  # the kind of the events of marks
-# What costs less than this part of a step is negligible. Modelled costs have no share, since a step of the simulation
-# does not last as long as one on a GPU: they are held against a fast one, in microseconds.
+# What costs less than this part of a step is negligible. Modelled costs have no share unless the user says how long a
+# step takes, since one of the simulation does not last as long as on a GPU: they are held against a fast one, in
+# microseconds.
 SHARE = 0.001
 _FAST_STEP = 1000.0
 
@@ -150,11 +151,17 @@ class Case:
         return sum(figure(event, event.whole) for event in blocking(events)) if found is None else found
 
     def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None, phase: str) -> float | None:
-        """The share of a step's time, if both are measured and the time is that of processes that make steps."""
-        step_ns = self.run.phases[phase].median_ns
-        if basis is not Basis.MEASURED or cost is None or not step_ns or self.run.mode == "sim":
+        """The share of a step's time, if it is that of processes that make steps, and both are measured.
+
+        On the simulated GPU, modelled costs are held against a step that lasts as long as the user says.
+        """
+        if cost is None or not any(event.main for event in events):
             return None
-        return min(cost * 1000 / step_ns, 1.0) if any(event.main for event in events) else None
+        if self.run.mode == "sim":
+            given = self.prices.step if basis is Basis.MODELLED and phase == self.run.main else None
+            return min(cost / given, 1.0) if given else None
+        step_ns = self.run.phases[phase].median_ns
+        return min(cost * 1000 / step_ns, 1.0) if basis is Basis.MEASURED and step_ns else None
 
 
 def blocking(events: Sequence[Event]) -> Sequence[Event]:

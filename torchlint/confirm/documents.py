@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
+from torchlint.confirm.bursts import Burst
 from torchlint.confirm.result import Result
 from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import RuleInfo, RunResult, Severity
@@ -20,7 +21,7 @@ def as_json(result: Result, rules: tuple[RuleInfo, ...]) -> str:
     whole = document(_run(result, rules))
     for values, verdict in zip(whole["findings"], result.verdicts, strict=True):
         values["verdict"] = verdict_document(verdict)
-    whole["unflagged"] = [asdict(spot) for spot in result.hot]
+    whole["unflagged"] = [{**asdict(spot), "burst": _burst(spot.burst)} for spot in result.hot]
     whole["totals"] = asdict(result.totals) if result.totals is not None else None
     whole["evaluation"] = asdict(result.evaluation) if result.evaluation is not None else None
     whole["budget"] = [
@@ -47,7 +48,14 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "share": verdict.share,
         "cost_us": verdict.cost,
         "cost_basis": verdict.cost_basis.value if verdict.cost_basis else None,
+        "lines": [asdict(line) for line in verdict.lines],
+        "burst": _burst(verdict.burst),
     }
+
+
+def _burst(found: Burst | None) -> dict[str, int] | None:
+    """In how many ``steps`` it happened, ``of`` how many; None for what is no burst."""
+    return found._asdict() if found is not None else None
 
 
 def _described(result: Result) -> dict[str, Any]:

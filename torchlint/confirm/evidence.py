@@ -345,6 +345,10 @@ def _each(written: Sequence[int] | None) -> tuple[int, int, int] | None:
     return (written[0], written[1], written[2]) if written is not None else None
 
 
+def _steps(written: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    return [(first, last, count) for first, last, count in written["steps"]]
+
+
 def _event(written: Mapping[str, Any], *, main: bool) -> Event:
     """An event of the first process that has it, whose figures are still to be added."""
     return Event(
@@ -352,7 +356,7 @@ def _event(written: Mapping[str, Any], *, main: bool) -> Event:
         place=Place(*written["site"]),
         facts=written["facts"],
         each=_each(written["each"]),
-        steps=[(first, last, count) for first, last, count in written["steps"]],
+        steps=_steps(written),
         callers=[(path, line, name) for path, line, name in written["callers"]],
         main=main,
     )
@@ -371,7 +375,7 @@ def _mark(parts: list[tuple[dict[str, Any], bool]]) -> Mark:
     for main in (True, False):
         begun = [part["evaluations"] for part, its in parts if its is main and part["begun"]]
         if begun:
-            event = Event("evaluation", NOWHERE, {}, each=_each(begun[0]["each"]), main=main)
+            event = Event("evaluation", NOWHERE, {}, each=_each(begun[0]["each"]), steps=_steps(begun[0]), main=main)
             for figures in begun:
                 _count(event, figures)
             events.append(event)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
+from torchlint.confirm.bursts import burst
+from torchlint.confirm.by_line import by_line
 from torchlint.confirm.case import NO_MARK, Case, times, total, where
 from torchlint.confirm.evidence import EVALUATION, NOTHING, Event, Run
 from torchlint.confirm.order import Order
@@ -17,7 +19,7 @@ from torchlint.model import Finding, Recipe
 from torchlint.report.figures import number
 
 _PRICED = ("upload", "download", "sync")
-UNCONFIRMED = Verdict(Status.UNKNOWN, "this rule has no way to be confirmed by a run yet")
+UNCONFIRMED = Verdict(Status.UNKNOWN, "its rule does not say how a run would confirm it")
 
 
 def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
@@ -30,8 +32,17 @@ def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
             verdicts[name] = UNCONFIRMED
             continue
         case = _case(name, recipe, order, run, prices, sources)
-        verdicts[name] = _shown(case) if name in order.shown else _verdict(case)
+        verdict = _shown(case) if name in order.shown else _verdict(case)
+        verdicts[name] = _detailed(verdict, case, order.base)
     return {**verdicts, **_shared(order, verdicts)}
+
+
+def _detailed(verdict: Verdict, case: Case, base: str) -> Verdict:
+    """A confirmed finding with its cost by line, and whether it is a burst."""
+    if verdict.status is not Status.CONFIRMED:
+        return verdict
+    lines = by_line(verdict.events, case.run, case.prices, base) if verdict.cost is not None else ()
+    return replace(verdict, lines=lines, burst=burst(verdict.events, case.run))
 
 
 def _shared(order: Order, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:

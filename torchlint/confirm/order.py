@@ -32,7 +32,7 @@ class OrderProblem(Exception):
 class Order:
     """What to observe. Findings and recipes have the same names; files are real paths with their SHA-256.
 
-    The recipe is None for a finding that no run can confirm. ``lint`` means that the files have not been linted yet;
+    The recipe is None for a finding of a rule without one. ``lint`` means that the files have not been linted yet;
     ``switch`` that two forms of a file are compared. ``shown`` are the names of findings that only the run has shown;
     they are not written.
     """

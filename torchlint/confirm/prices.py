@@ -24,7 +24,8 @@ class ProfileProblem(Exception):
 class Prices:
     """A price list. Bandwidths are in bytes per microsecond, everything else in microseconds.
 
-    ``device`` is the device it was measured on; None means that it was not measured.
+    ``device`` is the device it was measured on; None means that it was not measured. ``step`` is how long the user says
+    that a step of the program takes on a GPU, None if nothing is said.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Prices:
     copy: float
     synchronise: float
     launch: float
+    step: float | None = None
 
     def of(self, event: Event, part: Figures | None = None) -> float:
         """The modelled time of events, or of a part of them, in microseconds."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torchlint.base.paths import relative_to
 from torchlint.confirm import budget as budgets
 from torchlint.confirm.answer import Answer, answer
+from torchlint.confirm.bursts import Burst, burst
 from torchlint.confirm.evidence import EVALUATION, Event, Run
 from torchlint.confirm.judge import judge, unflagged
 from torchlint.confirm.order import Order
@@ -23,7 +24,7 @@ from torchlint.model import Finding, Severity
 class HotSpot:
     """Transfers or synchronizations in every step that no finding covers.
 
-    ``cost`` is in microseconds per step of ``phase``.
+    ``cost`` is in microseconds per step of ``phase``; ``burst`` is set if it happens in few steps.
     """
 
     kind: str
@@ -35,6 +36,7 @@ class HotSpot:
     per_step: float
     cost: float
     phase: str
+    burst: Burst | None = None
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,13 @@ class Result:
 
     @property
     def pairs(self) -> list[tuple[Finding, Verdict]]:
-        """The findings with their verdicts: confirmed ones first, the costliest first."""
+        """The findings with their verdicts: confirmed ones first, by cost; bursts come after what most steps do."""
 
-        def order(pair: tuple[Finding, Verdict]) -> tuple[int, float, tuple[object, ...]]:
+        def order(pair: tuple[Finding, Verdict]) -> tuple[int, bool, float, tuple[object, ...]]:
             finding, verdict = pair
             steps = self.run.phases[verdict.phase or self.run.main].count
-            return list(Status).index(verdict.status), -(verdict.cost or 0.0) * max(steps, 1), finding.sort_key
+            weight = (verdict.cost or 0.0) * max(steps, 1)
+            return list(Status).index(verdict.status), verdict.burst is not None, -weight, finding.sort_key
 
         return sorted(zip(self.findings, self.verdicts, strict=True), key=order)
 
@@ -100,9 +103,12 @@ def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) 
 def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
     sources = Sources(run.sources)
     spots = [_spot(events, run, prices, order, sources) for events in unflagged(order, run)]
-    return tuple(
-        sorted(spots, key=lambda spot: (-spot.cost * run.phases[spot.phase].count, spot.path, spot.line, spot.column))
-    )
+
+    def order_of(spot: HotSpot) -> tuple[bool, float, str, int, int]:
+        weight = spot.cost * run.phases[spot.phase].count
+        return spot.burst is not None, -weight, spot.path, spot.line, spot.column
+
+    return tuple(sorted(spots, key=order_of))
 
 
 def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sources: Sources) -> HotSpot:
@@ -117,4 +123,5 @@ def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sourc
         per_step=per_step(run, events, phase) or 0.0,
         cost=each_step(run, events, prices.of, phase) or 0.0,
         phase=phase,
+        burst=burst(events, run),
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from torchlint.confirm.bursts import Burst
+from torchlint.confirm.by_line import LineCost
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import EVALUATION, Run
+from torchlint.confirm.folded import Pair, folded, places
 from torchlint.confirm.judge import left
 from torchlint.confirm.result import HotSpot, Result
 from torchlint.confirm.totals import Totals
 from torchlint.confirm.verdict import Basis, Status, Verdict
-from torchlint.model import Finding
 from torchlint.report.figures import duration, number, percent
 from torchlint.report.shared import place
 from torchlint.text.visible import visible
@@ -22,13 +24,17 @@ _COLORS = {
     Status.NOT_REACHED: "36",
     Status.UNKNOWN: "33",
 }
-_SPOTS = 10
+_SPOTS, _LINES = 10, 3
+_INDENT = " " * 12
 _RARELY = 0.005
 Paint = Callable[[str, str], str]
 
 
-def render(result: Result, *, color: bool = False) -> str:
-    """The answer; then findings and unflagged lines by cost, totals and the budget."""
+def render(result: Result, *, color: bool = False, verbose: bool = False) -> str:
+    """The answer; then findings and unflagged lines by cost, totals and the budget.
+
+    ``verbose`` shows each finding that is undecided by itself, and the cost of all lines.
+    """
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, _: text)
     lines = [head(result), *(f"note: {visible(note)}" for note in result.run.notes)]
     if result.run.left is not None:
@@ -38,8 +44,8 @@ def render(result: Result, *, color: bool = False) -> str:
     if result.run.compiled and result.run.mode == "sim":
         lines.append("note: torch.compile compiles nothing under simulation; compiled regions ran eagerly")
     lines += ["", *map(visible, _answer(result)), ""]
-    for finding, verdict in result.pairs:
-        lines += _verdict(finding, verdict, result, paint)
+    for group in folded(result.pairs, verbose=verbose):
+        lines += _verdicts(group, result, paint, verbose=verbose)
     lines += [*([""] if result.verdicts else []), *_hot(result), *([""] if result.hot else [])]
     lines += [*_totals(result), *_budget(result, paint), _closing(result)]
     return "\n".join(lines) + "\n"
@@ -79,14 +85,32 @@ def _answer(result: Result) -> list[str]:
     return lines
 
 
-def _verdict(finding: Finding, verdict: Verdict, result: Result, paint: Paint) -> list[str]:
+def _verdicts(group: Sequence[Pair], result: Result, paint: Paint, *, verbose: bool) -> list[str]:
+    """One finding with its verdict, or several that are undecided for the same reason."""
+    finding, verdict = group[0]
     status = paint(f"{verdict.status.value:<11}", _COLORS[verdict.status])
+    rule = f"{visible(finding.rule)} {visible(finding.name)}"
+    if len(group) > 1:
+        return [f"{status} {rule} at {places(group)}", f"{_INDENT}{visible(verdict.reason)}"]
     at = place(finding.path, finding.span.line, finding.span.column, cell=finding.cell)
     said = figures(verdict, result)
-    return [
-        f"{status} {at} {visible(finding.rule)} {visible(finding.name)}{f': {said}' if said else ''}",
-        f"            {visible(verdict.reason)}",
-    ]
+    lines = [f"{status} {at} {rule}{f': {said}' if said else ''}", f"{_INDENT}{visible(verdict.reason)}"]
+    return [*lines, *_by_line(verdict, verbose=verbose)]
+
+
+def _by_line(verdict: Verdict, *, verbose: bool) -> list[str]:
+    """The costliest lines of a finding about several, with their part of its cost."""
+    shown = verdict.lines if verbose else verdict.lines[:_LINES]
+    if not shown:
+        return []
+    named = [f"{_line(one)} {percent(one.part)}" for one in shown]
+    rest = verdict.lines[len(shown) :]
+    more = [f"{len(rest)} more {percent(sum(one.part for one in rest))}"] if rest else []
+    return [f"{_INDENT}by line: {', '.join([*named, *more])}"]
+
+
+def _line(one: LineCost) -> str:
+    return place(one.path, one.line) if one.path else "in a library"
 
 
 def figures(verdict: Verdict, result: Result) -> str:
@@ -95,6 +119,8 @@ def figures(verdict: Verdict, result: Result) -> str:
         return ""
     if verdict.per_step is not None and verdict.count and verdict.per_step < _RARELY:
         return f"{verdict.count:,} in all, next to none between the first and the last step"
+    if verdict.burst is not None:
+        return _burst(verdict.burst, verdict.cost, verdict.cost_basis)
     often = [f"{number(verdict.per_step)} {_step(verdict.phase)}"] if verdict.per_step else []
     if verdict.cost is None or verdict.cost_basis is None:
         return ", ".join([*often, verdict.basis.value]) if often and verdict.basis is not None else ""
@@ -102,6 +128,14 @@ def figures(verdict: Verdict, result: Result) -> str:
     beside = "in workers, beside the step" if verdict.beside else ""
     basis = "; ".join(filter(None, [verdict.cost_basis.value, share(verdict, result), beside]))
     return ", ".join([*often, f"{about}{duration(verdict.cost)} ({basis})"])
+
+
+def _burst(found: Burst, cost: float | None, basis: Basis | None) -> str:
+    """What happens in few steps: how often it would be a step says nothing, and its cost is an average."""
+    if not cost or basis is None:
+        return found.text
+    about = "about " if basis is Basis.MODELLED else ""
+    return f"{found.text}, on average {about}{duration(cost)} a step ({basis.value})"
 
 
 def share(verdict: Verdict, result: Result) -> str:
@@ -193,6 +227,8 @@ def _spot(spot: HotSpot) -> str:
     noun = {"upload": "copy to the device", "download": "copy to the host"}.get(spot.kind, spot.kind)
     head, _, tail = noun.partition(" ")
     counted = f"{times(spot.count, head)}{f' {tail}' if tail else ''}"
+    if spot.burst is not None:
+        return f"  {at}: {_burst(spot.burst, spot.cost, Basis.MODELLED)}: {counted}{copied}"
     cost = f", about {duration(spot.cost)} (modelled)" if spot.cost else ""
     return f"  {at}: {number(spot.per_step)} {_step(spot.phase)}{cost}: {counted}{copied}"
 

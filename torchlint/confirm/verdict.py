@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from torchlint.confirm.bursts import Burst
+from torchlint.confirm.by_line import LineCost
 from torchlint.confirm.evidence import Event
 
 
@@ -32,7 +34,8 @@ class Verdict:
     ``count`` and ``bytes`` are for the whole run, ``per_step`` is a count; ``cost`` is in microseconds per step (or for
     the whole run if there were no steps) on the given ``cost_basis``, both for steps of ``phase``; ``share`` is the
     part of a step's measured time, between 0 and 1. ``beside`` says that it happened in workers, beside the step, which
-    it does not block; ``shared`` names the verdict that has the cost of the same ``events``.
+    it does not block; ``shared`` names the verdict that has the cost of the same ``events``. ``lines`` has the cost by
+    line where there are several, and ``burst`` is set if it happened in few steps.
     """
 
     status: Status
@@ -47,4 +50,6 @@ class Verdict:
     phase: str | None = None
     beside: bool = False
     shared: str | None = None
+    lines: tuple[LineCost, ...] = ()
+    burst: Burst | None = None
     events: tuple[Event, ...] = field(default=(), repr=False, compare=False)

@@ -15,6 +15,8 @@ import torch
 from torchlint.runtime import driver
 
 OLDEST = (2, 4)
+# Accelerators that cannot be observed, by torch's name for the device.
+OTHERS: dict[str, Any] = {"mps": torch.backends.mps, "xpu": torch.xpu}
 
 
 class Refused(Exception):
@@ -33,8 +35,7 @@ def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
     asked = order["mode"]
     available = _available()
     if asked == "gpu" and not available:
-        built = "torch was built without CUDA" if torch.version.cuda is None else "no GPU answers"
-        raise Refused(f"--on gpu: {built}; use --on sim, or --on cpu")
+        raise Refused(f"--on gpu: {_missing()}; use --on sim, or --on cpu")
     if asked == "cpu":
         return asked, []
     if asked in ("gpu", "auto"):
@@ -45,6 +46,14 @@ def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
         if not order.get("accelerated", True):
             return "cpu", ["nothing in the code mentions an accelerator: observed on the CPU"]
     return _simulated(order)
+
+
+def _missing() -> str:
+    """Why there is no GPU that can be observed."""
+    for name, module in OTHERS.items():
+        if module.is_available():
+            return f"only devices that torch calls cuda can be observed, and this machine has {name}"
+    return "torch was built without CUDA" if torch.version.cuda is None else "no GPU answers"
 
 
 def _available() -> bool:

@@ -156,8 +156,8 @@ class Observation:
         self.marks.files.close()
         if self.ended["how"] == "running":
             self.ended = ended or {"how": "finished"}
-        with contextlib.suppress(Exception):  # watched objects may be in any state by now
-            for instrument in self.instruments:
+        for instrument in self.instruments:
+            with contextlib.suppress(Exception):  # watched objects may be in any state by now
                 instrument.finish()
         self.steps.finish()
         if self.role == "main":

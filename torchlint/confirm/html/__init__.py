@@ -42,7 +42,7 @@ def render(result: Result, rules: tuple[RuleInfo, ...]) -> str:
         title=found.sentences[0],
         head=head(result),
         answer=found,
-        bar=segments(found, result.run.mode),
+        bar=segments(found),
         result=result,
         counts=_counts(result),
         confirmed=shown[:confirmed],

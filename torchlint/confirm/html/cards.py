@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torchlint.confirm.comparisons import comparisons, key_of
 from torchlint.confirm.evidence import Event
-from torchlint.confirm.html.words import SHOWN, burst, happened, ranks
+from torchlint.confirm.html.words import SHOWN, happened, ranks
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import real
 from torchlint.confirm.result import Result
@@ -65,10 +65,10 @@ def cards(
                 kind=verdict.status.value.replace(" ", "-"),
                 url=rule_url(finding, rules),
                 figures=figures(verdict, result),
-                burst=burst(events, result.run) if verdict.status is Status.CONFIRMED else "",
+                burst=verdict.burst.text if verdict.burst is not None else "",
                 ranks=ranks(events, result.run),
                 events=tuple(map(happened, events[:_EVENTS])),
-                compare=compare(finding, result.order),
+                compare=compare(finding, result),
                 compared=known.get(key_of(finding), ""),
                 patch=patch(finding, source),
                 placed=bool(source) and finding.cell is None,
@@ -91,13 +91,18 @@ def _events(finding: Finding, verdict: Verdict, path: str, result: Result) -> li
     return [event for event in verdict.events or at_lines if event.kind in SHOWN]
 
 
-def compare(finding: Finding, order: Order) -> str:
-    """The command that measures what a fix is worth; empty for a finding without one."""
-    if finding.fix is None or finding.cell is not None or order.program == "pytest":
+def compare(finding: Finding, result: Result) -> str:
+    """The command that measures what a fix is worth; empty for a finding without one.
+
+    It is also empty after a run on the simulated GPU: where that was necessary, a comparison has no GPU either.
+    """
+    order = result.order
+    if finding.fix is None or finding.cell is not None or order.program == "pytest" or result.run.mode == "sim":
         return ""
     unsafe = ["--unsafe-fixes"] if finding.fix.safety is Safety.UNSAFE else []
     name = f"{finding.rule}:{finding.path}:{finding.span.line}"
-    return shlex.join(["torchlint", "compare", "--finding", name, *unsafe, "--", *command(order)])
+    options = ["--on", result.run.mode, "--finding", name, *unsafe]
+    return shlex.join(["torchlint", "compare", *options, "--", *command(order)])
 
 
 def command(order: Order) -> list[str]:

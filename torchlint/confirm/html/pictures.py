@@ -89,8 +89,8 @@ def _sample(sample: Mapping[str, Any], sites: Sequence[Sequence[Any]]) -> Sample
     return Sample(f"step {sample['step']}, {sample['phase']}", duration(whole / 1000), tuple(shown))
 
 
-def segments(answer: Answer, mode: str) -> list[Segment]:
-    """The bar of the median step; empty if no step was timed."""
+def segments(answer: Answer) -> list[Segment]:
+    """The bar of the median step or, on the simulated GPU, of what it waits for; empty if no step was timed."""
     whole = sum(part.us for part in answer.parts)
     if not whole:
         return []
@@ -99,7 +99,7 @@ def segments(answer: Answer, mode: str) -> list[Segment]:
     for part in answer.parts:
         kind = {DATA: "data", BLOCKED: "blocked"}.get(part.name, "rest")
         width = WIDTH * part.us / whole
-        share = "" if mode == "sim" and kind != "data" else percent(part.us / (answer.step_us or whole or 1.0))
+        share = percent(min(part.us / answer.step_us, 1.0)) if answer.step_us else ""
         found.append(Segment(at, width, kind, part.name, duration(part.us), share, part.basis.value))
         at += width
     return found

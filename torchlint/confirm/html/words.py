@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import Event, Run
@@ -21,8 +21,6 @@ _NOUNS = {
 SHOWN = tuple(_NOUNS)
 # What is shown at lines without a finding; libraries convert Python values everywhere.
 NOTABLE = tuple(kind for kind in SHOWN if kind != "data")
-# An event in at most this part of the steps is a burst, in a run of at least so many.
-_BURST, _STEPS = 0.1, 10
 
 
 def counted(event: Event) -> str:
@@ -66,16 +64,6 @@ def in_steps(event: Event) -> str:
     if first == last:
         return f"in step {first}"
     return f"in {'' if number == last - first + 1 else f'{number} of '}steps {first} to {last}"
-
-
-def burst(events: Iterable[Event], run: Run) -> str:
-    """A remark on what happens in few of the steps, all together; empty for everything else."""
-    runs = [part for event in events if event.main for part in event.steps]
-    all_steps = sum(phase.count for phase in run.phases.values()) // max(len(run.ranks), 1)
-    number = min(sum(part[2] for part in runs), all_steps)
-    if not runs or all_steps < _STEPS or number > all_steps * _BURST:
-        return ""
-    return f"in {number} of {all_steps} steps"
 
 
 def ranks(events: Sequence[Event], run: Run) -> str:

@@ -1,4 +1,4 @@
-"""Probes for any rule: evaluations of the flagged code, calls of functions, and results with an autograd graph."""
+"""Probes for any rule: evaluations of the flagged code, calls of functions, results with a graph, and none of them."""
 
 from __future__ import annotations
 
@@ -58,6 +58,11 @@ def graphs(case: Case) -> Verdict:
     return replace(verdict, count=mark.graphs)
 
 
+def undecidable(case: Case) -> Verdict:
+    """No run decides it, for the reason that the recipe gives."""
+    return case.unknown(f"no run decides it: {case.recipe.seen}")
+
+
 def evaluated(case: Case) -> str:
     """How often the flagged code ran and, if the run does not distort it, how long it took."""
     runs, spent = case.mark.begun, case.mark.ns
@@ -71,4 +76,5 @@ PROBES = {
     "evaluations": Probe(evaluations),
     "function-calls": Probe(function_calls, kinds=("sync",)),
     "graphs": Probe(graphs, notes="graphs"),
+    "undecidable": Probe(undecidable, confirms=False, decides=False),
 }

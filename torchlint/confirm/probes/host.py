@@ -1,4 +1,4 @@
-"""Probes for work on the host: copied arrays, lists of arrays, and data created in Python."""
+"""Probes for work on the host: copied arrays, lists of arrays, data created in Python, and waiting for batches."""
 
 from __future__ import annotations
 
@@ -88,8 +88,21 @@ def host_content(case: Case) -> Verdict:
     return case.confirmed(moved or case.evaluated_events, figures, timed=case.timed)
 
 
+def loader_waits(case: Case) -> Verdict:
+    """Waiting for batches that the process makes itself."""
+    batches = [event for event in case.of("batch") if event.main]
+    if not batches:
+        return case.too_few(f"{case.evaluated}, but no batch was fetched")
+    each = sum(event.ns for event in batches) / total(batches)
+    reason = f"{times(total(batches), 'batch')}, for each of which the program waited {duration(each / 1000)}"
+    if each < _MILLISECOND:
+        return case.refuted(f"{reason}: too little for workers to save much", batches)
+    return case.confirmed(batches, reason)
+
+
 PROBES = {
     "array-copies": Probe(array_copies),
     "array-lists": Probe(array_lists),
     "host-content": Probe(host_content),
+    "loader-waits": Probe(loader_waits),
 }

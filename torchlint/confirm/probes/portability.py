@@ -14,7 +14,7 @@ def cuda_required(case: Case) -> Verdict:
     """The code requests CUDA: what happens where there is none, only a run on the CPU shows."""
     mark = case.mark
     if case.run.mode != "cpu":
-        return case.unknown(f"{case.evaluated} with CUDA; whether it fails without, `--on cpu` shows")
+        return case.unknown("it ran with CUDA; whether it fails without, `--on cpu` shows")
     failed = _failed_at(case)
     if failed is not None:
         return Verdict(Status.CONFIRMED, f"without a GPU, {failed}", Basis.COUNTED, max(mark.begun, 1))

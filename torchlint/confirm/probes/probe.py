@@ -16,7 +16,8 @@ class Probe:
     ``kinds`` are the transfers and waits it covers: at the places of its findings these are not reported as unflagged.
     ``batches`` says that it covers the copies of its loader's batches from pageable memory, wherever they happen.
     ``notes`` is what marks record beside counts and times: backend ``flags``, or results with autograd ``graphs``.
-    ``confirms`` is False if only a comparison of two runs can confirm a finding.
+    ``confirms`` is False if only a comparison of two runs can confirm a finding, ``decides`` if no run says anything
+    about it but that it was reached.
     """
 
     judge: Callable[[Case], Verdict]
@@ -26,3 +27,4 @@ class Probe:
     batches: bool = False
     notes: str | None = None
     confirms: bool = True
+    decides: bool = True

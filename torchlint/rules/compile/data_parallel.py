@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.distributed import DATA_PARALLEL, ONE_PROCESS_EACH
-from torchlint.model import Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
@@ -74,7 +74,8 @@ class DataParallel(Rule):
     There is no fix: the program must start processes, and divide data, logging and checkpoints between them.
 
     ## Confirmed by
-    Nothing yet, so the verdict is `unknown`: only a machine with several GPUs can show what the copies take.
+    No run decides it, and the verdict is `unknown`: only a machine with several GPUs copies the model, and
+    how long that takes is not recorded.
 
     ## Sources
     - [`torch.nn.DataParallel`](https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html)
@@ -89,6 +90,11 @@ class DataParallel(Rule):
     programs = ("training",)
     needs = (concepts.BACKWARD,)
     layout = False
+    recipe = Recipe(
+        "undecidable",
+        "finding",
+        "only a machine with several GPUs copies the model, and how long that takes is not recorded",
+    )
 
     @on.call(*DATA_PARALLEL)
     def wraps(self, node: cst.Call) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.distributed import CONDITIONAL_PARTS, DISTRIBUTED
-from torchlint.model import Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
@@ -72,7 +72,8 @@ class DdpFindUnused(Rule):
     There is no fix: a model that does leave parameters out would fail without the option.
 
     ## Confirmed by
-    Nothing yet, so the verdict is `unknown`: the warning that DDP prints in the first step is the proof.
+    No run decides it, and the verdict is `unknown`: the graph is traversed in C++ code of DDP; the warning
+    that DDP prints in the first step is the proof.
 
     ## Sources
     - [`DistributedDataParallel`](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html)
@@ -86,6 +87,11 @@ class DdpFindUnused(Rule):
     programs = ("training",)
     needs = (identifiers("find_unused_parameters"),)
     layout = False
+    recipe = Recipe(
+        "undecidable",
+        "finding",
+        "the graph is traversed in C++ code of DDP; the warning that DDP prints in the first step is the proof",
+    )
 
     @on.call(*_SETTERS)
     def wraps(self, node: cst.Call) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.distributed import DISTRIBUTED, SYNCHRONIZING
-from torchlint.model import Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
@@ -76,7 +76,8 @@ class DdpSyncEveryMicrobatch(Rule):
     models.
 
     ## Confirmed by
-    Nothing yet, so the verdict is `unknown`: it takes several processes to see the all-reduces.
+    No run decides it, and the verdict is `unknown`: all-reduces overlap with the backward pass, in C++ code
+    that reports neither their number nor their time.
 
     ## Sources
     - [`DistributedDataParallel.no_sync`](https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html#torch.nn.parallel.DistributedDataParallel.no_sync)
@@ -91,6 +92,11 @@ class DdpSyncEveryMicrobatch(Rule):
     programs = ("training",)
     needs = (concepts.BACKWARD, of_library(DISTRIBUTED))
     layout = False
+    recipe = Recipe(
+        "undecidable",
+        "finding",
+        "all-reduces overlap with the backward pass, in C++ code that reports neither their number nor their time",
+    )
 
     @on.step
     def accumulates(self, step: Step) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.loaders import LOADER
-from torchlint.model import Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
@@ -61,7 +61,8 @@ class WorkersForInMemoryData(Rule):
     There is no fix: the loop over the loader must be written in another way.
 
     ## Confirmed by
-    Nothing yet, so the verdict is `unknown`: it takes a comparison of two runs.
+    No run decides it, and the verdict is `unknown`: it takes a comparison of two runs, with and without
+    workers.
 
     ## Sources
     - [pytorch/pytorch#154318](https://github.com/pytorch/pytorch/issues/154318)
@@ -76,6 +77,11 @@ class WorkersForInMemoryData(Rule):
     group = "preview"
     needs = (identifiers("DataLoader"),)
     layout = False
+    recipe = Recipe(
+        "undecidable",
+        "finding",
+        "it takes a comparison of two runs, with and without workers",
+    )
 
     @on.loader
     def feeds(self, loader: Loader) -> None:

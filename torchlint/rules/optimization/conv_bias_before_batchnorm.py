@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.layers import CONVOLUTIONS
-from torchlint.model import Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
@@ -61,7 +61,8 @@ class ConvBiasBeforeBatchnorm(Rule):
     finds `None`, and the initialization draws fewer random numbers, so that all later ones differ.
 
     ## Confirmed by
-    Nothing that a run could count: the code alone shows that batch normalization follows.
+    No run decides it, and the verdict is `unknown`: the bias is added inside the kernel of the convolution;
+    `torchlint compare` measures what the fix is worth.
 
     ## Sources
     - [Performance tuning guide, disable bias for convolutions directly followed by a batch norm](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#disable-bias-for-convolutions-directly-followed-by-a-batch-norm)
@@ -76,6 +77,11 @@ class ConvBiasBeforeBatchnorm(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, identifier_parts("batchnorm"))
     layout = False
+    recipe = Recipe(
+        "undecidable",
+        "finding",
+        "the bias is added inside the kernel of the convolution; `torchlint compare` measures what the fix is worth",
+    )
 
     @on.call(*CONVOLUTIONS)
     def check(self, node: cst.Call) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.model import Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
@@ -64,7 +64,8 @@ class LoadWithoutMapLocation(Rule):
     is passed.
 
     ## Confirmed by
-    Nothing yet, so the verdict is `unknown`: the GPU's memory before and after the line would show it.
+    In a run with `--on cpu`, the program fails at this line. Other runs do not show it, nor does one that loads what it
+    has saved itself.
 
     ## Sources
     - [`torch.load`](https://docs.pytorch.org/docs/stable/generated/torch.load.html)
@@ -81,6 +82,7 @@ class LoadWithoutMapLocation(Rule):
     fix = "sometimes"
     needs = (concepts.ON_ACCELERATOR, identifiers("load_state_dict"))
     layout = False
+    recipe = Recipe("cuda-required", "finding", "with CUDA hidden, what was saved on a GPU cannot be loaded")
 
     @on.call("torch.load")
     def loads(self, node: cst.Call) -> None:

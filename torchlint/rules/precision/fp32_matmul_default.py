@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.model import Heat, Severity
+from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import of_library
 from torchlint.rule import Rule
@@ -80,7 +80,8 @@ class Fp32MatmulDefault(Rule):
     There is no fix: the setting changes the results of the whole program.
 
     ## Confirmed by
-    Nothing yet: `torchlint compare` on a GPU since Ampere shows what the setting is worth.
+    No run decides it, and the verdict is `unknown`: what TensorFloat-32 saves shows in a comparison of two
+    runs on a GPU since Ampere, with and without it.
 
     ## Sources
     - [CUDA semantics, TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
@@ -95,6 +96,11 @@ class Fp32MatmulDefault(Rule):
     default = False
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR, concepts.STEPS)
     layout = False
+    recipe = Recipe(
+        "undecidable",
+        "finding",
+        "what TensorFloat-32 saves shows in a comparison of two runs on a GPU since Ampere, with and without it",
+    )
 
     @on.method("backward")
     def trains(self, node: cst.Call) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.model import Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
@@ -59,7 +59,8 @@ class MixedTf32Interfaces(Rule):
     There is no fix: only the author knows which of the two settings is meant.
 
     ## Confirmed by
-    Nothing: a program that gets there ends with the error, unless it catches it.
+    No run decides it, and the verdict is `unknown`: a program that gets there ends with the error, and one
+    that goes on has caught it or runs an older torch.
 
     ## Sources
     - [CUDA semantics, TensorFloat-32](https://docs.pytorch.org/docs/stable/notes/cuda.html#tensorfloat-32-tf32-on-ampere-and-later-devices)
@@ -76,6 +77,11 @@ class MixedTf32Interfaces(Rule):
     group = "preview"
     needs = (concepts.TORCH, identifiers("fp32_precision"))
     layout = False
+    recipe = Recipe(
+        "undecidable",
+        "finding",
+        "a program that gets there ends with the error, and one that goes on has caught it or runs an older torch",
+    )
 
     def visit_Module(self, _: cst.Module) -> None:
         """Check the settings of a file, in their order."""

@@ -43,13 +43,16 @@ class DeviceSteps(Instrument):
 
     def stepped(self, count: int) -> None:
         """Record the end of a step."""
-        if count % EVERY == 0 and len(self.durations) < _KEPT and torch.cuda.is_initialized():
+        if count % EVERY or len(self.durations) >= _KEPT or not torch.cuda.is_initialized():
+            return
+        if not torch.cuda.is_current_stream_capturing():  # a recorded event would be a part of the graph
             self._record(count)
             self._read()
 
     def finish(self) -> None:
-        """Read what the device has passed by now."""
-        self._read()
+        """Read what the device has passed by now, unless the program ended while it was capturing a graph."""
+        if self._waiting and not torch.cuda.is_current_stream_capturing():
+            self._read()
 
     def written(self) -> dict[str, Any]:
         """The median step. The first interval contains initialization, and is ignored if there are more."""
@@ -57,14 +60,13 @@ class DeviceSteps(Instrument):
         return {"device_steps": {"count": len(kept), "median_ns": kept[len(kept) // 2] if kept else None}}
 
     def _record(self, count: int) -> None:
-        if torch.cuda.is_current_stream_capturing():  # the event would become a part of the graph
-            return
         event = torch.cuda.Event(enable_timing=True)
         event.record()
         steps = self.watch.steps
         self._waiting.append(_Moment(event, torch.cuda.current_device(), count, steps.excluded + steps.excluding))
 
     def _read(self) -> None:
+        """Read the events that the device has passed. A query during a capture would end it with an error."""
         while self._waiting and self._waiting[0].event.query():
             last, now = self._last, self._waiting.popleft()
             self._last = now

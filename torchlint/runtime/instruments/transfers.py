@@ -190,8 +190,11 @@ class Transfers(Instrument):
 
 
 def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:
+    """Whether a move is requested with ``non_blocking``, by name or by position."""
     if "non_blocking" in kwargs:
         return bool(kwargs["non_blocking"])
-    if name in ("cuda", "type"):
-        return bool(args[1]) if len(args) > 1 else False
-    return any(argument is True for argument in args[1:2] + args[2:3]) if name == "to" else False
+    if name not in ("to", "cuda", "type"):
+        return False
+    # ``to(device, dtype, non_blocking, copy)``, but without the second one after another tensor or a dtype
+    position = 2 if name == "to" and args and not isinstance(args[0], (TENSOR, torch.dtype)) else 1
+    return len(args) > position and bool(args[position])

@@ -37,6 +37,7 @@ class Machine:
         self.generators: set[int] = set()  # those of simulated devices, by address
         self.on_leaving: Callable[[str], None] = lambda what: None
         self.on_note: Callable[[str], None] = lambda what: None
+        self.others: dict[str, Callable[[], None]] = {}  # what ends the simulation, by accelerators that it is not
         self._asked: set[Any] = set()
 
     def index(self, device: object) -> int | None:
@@ -49,6 +50,8 @@ class Machine:
             device = torch.device(device)
         if isinstance(device, torch.device) and device.type == "cuda":
             return self._checked(device.index if device.index is not None else self.current)
+        if isinstance(device, torch.device) and device.type in self.others:
+            self.others[device.type]()
         return None
 
     def _checked(self, index: int) -> int:

@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from torchlint.runtime.labels import device_of
+from torchlint.runtime.modes import OTHERS
 from torchlint.runtime.sim.operands import tensors
 from torchlint.runtime.sites import is_own
 
@@ -62,6 +63,15 @@ def install(simulation: Machine) -> None:
     _export(simulation)
     _meshes(simulation)
     _compiled(simulation)
+    _others(simulation)
+
+
+def _others(simulation: Machine) -> None:
+    """Other accelerators of this machine are not observed: programs find none, and those that name one leave."""
+    for name, module in OTHERS.items():
+        if module.is_available():
+            simulation.others[name] = _leaving(simulation, f"the device {name!r}")
+            simulation.patches.set(module, "is_available", lambda: False)
 
 
 def _export(simulation: Machine) -> None:

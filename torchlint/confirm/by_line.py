@@ -1,0 +1,64 @@
+"""The cost of a finding by line, where it is about several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torchlint.base.paths import relative_to
+from torchlint.confirm.evidence import Event, Figures, Run
+from torchlint.confirm.prices import Prices
+from torchlint.confirm.rates import each_step, phase_of, time_of
+from torchlint.confirm.totals import blocks
+
+
+@dataclass(frozen=True)
+class LineCost:
+    """A line of a finding: how often in the run something happened there, and its part of the cost, from 0 to 1.
+
+    ``path`` is relative to the folder of the run, and empty for what happens in libraries.
+    """
+
+    path: str
+    line: int
+    count: int
+    part: float
+
+
+def by_line(events: Sequence[Event], run: Run, prices: Prices, base: str) -> tuple[LineCost, ...]:
+    """The lines of events, the costliest first; empty if all are at one line.
+
+    Copies and waits are weighed by their prices, everything else by its time or, if that is not known, by its number.
+    """
+    lines: dict[tuple[str, int], list[Event]] = {}
+    for event in events:
+        lines.setdefault((event.place.path, event.place.line), []).append(event)
+    if len(lines) < 2:
+        return ()
+    weights = _weights(list(lines.values()), run, prices)
+    whole = sum(weights)
+    found = [
+        LineCost(
+            path=relative_to(base, path) if path else "",
+            line=line,
+            count=sum(event.count for event in here),
+            part=weight / whole,
+        )
+        for ((path, line), here), weight in zip(lines.items(), weights, strict=True)
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.part, one.path, one.line)))
+
+
+def _weights(lines: Sequence[Sequence[Event]], run: Run, prices: Prices) -> list[float]:
+    """The weight of each line in a step or, if nothing happens after the first one, the number of its events."""
+    every = [event for here in lines for event in here]
+    phase = phase_of(run, every)
+    for figure in (prices.of if all(map(blocks, every)) else time_of, _number):
+        weights = [each_step(run, here, figure, phase) or 0.0 for here in lines]
+        if any(weights):
+            return weights
+    return [float(sum(event.count for event in here)) for here in lines]
+
+
+def _number(_: Event, part: Figures) -> float:
+    return part.number
