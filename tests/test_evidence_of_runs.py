@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.companion_help import CONFIRM, TRAINING, run, write
-from torchlint.run.evidence import EvidenceProblem, read
+from torchlint.run.evidence import EvidenceProblem, Measured, Shot, document, read
+from torchlint.run.shown import Shown
 from torchlint.run.shown_forms import Tree
 
 # What calls these is only known when the program runs.
@@ -118,6 +119,16 @@ def test_evidence_to_commit_says_nothing_of_the_machine(recorded: Path) -> None:
     assert sorted(json.loads(text)["files"]) == ["helper.py", "program.py"]
 
 
+HOSTILE = json.dumps(
+    document(
+        [Shot("a.py", "0", "", (Measured(Shown("sync", (1, 0, 1, 1), "read", "training", 1.0), 1, 1, 1.0, False),))],
+        torch="2",
+        device="x",
+        version="0",
+    )
+)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -126,8 +137,10 @@ def test_evidence_to_commit_says_nothing_of_the_machine(recorded: Path) -> None:
         ("[]", "is no evidence that this version of torchlint can read; record it again"),
         ('{"schema": 2, "torch": "2", "device": "x", "files": {}}', "is no evidence that this version"),
         ('{"schema": 1, "torch": "2", "device": "x", "files": {"a.py": {"sha256": "0"}}}', "is no evidence"),
+        (HOSTILE.replace("training", "assumed"), "is no evidence"),
+        (HOSTILE.replace("[1,", "[0,"), "is no evidence"),
     ],
-    ids="missing truncated list newer incomplete".split(),
+    ids="missing truncated list newer incomplete phase place".split(),
 )
 def test_damaged_evidence_is_one_line(tmp_path: Path, content: str | None, said: str) -> None:
     if content is not None:

@@ -398,7 +398,6 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
                     ],
                 },
                 "fingerprint": "f00d",
-                "seen": [],
                 "locations": [
                     {
                         "cell": None,

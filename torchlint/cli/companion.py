@@ -89,7 +89,7 @@ def _ordered(arguments: argparse.Namespace, what: prepare.Program, plan: Plan, d
         order.read_findings(arguments.findings, os.getcwd()) if arguments.findings else prepare.findings_of(paths, plan)
     )
     made = _limited(arguments, prepare.make(what, found, paths, plan, directory))
-    made = replace(made, run=name or made.run)
+    made = replace(made, run=name or made.run, reported=bool(arguments.findings))
     return made, order.write(made)
 
 
@@ -122,20 +122,28 @@ def _report(
         changed = order.stale(ordered, {})
         if changed is not None:
             raise Failure(f"{changed}: was changed while the program ran; run it again")
-        if arguments.evidence is not None:
-            lasting.write(ordered, seen, price_list)
-        if not arguments.findings:  # of a report, only its findings are judged
-            ordered = again.with_shown(ordered, seen, price_list, plan)
+        ordered = again.with_shown(ordered, seen, price_list, plan)
         judged = result(ordered, seen, price_list, budget if not status else {})
     except (*_PROBLEMS, Failure) as problem:
         if not status:
             raise Failure(str(problem)) from None
         print_text(f"torchlint: error: {visible(str(problem))}\n", sys.stderr)
         return status
+    if arguments.evidence is not None:
+        _keep(ordered, seen, price_list)
     _write(arguments, judged, sys.stderr)
     if status:
         return status
     return FOUND if judged.fails(plan.config.fail_on) else CLEAN
+
+
+def _keep(ordered: Order, seen: evidence.Run, price_list: prices.Prices) -> None:
+    """Write what can be committed; if that fails, the report still says what the run has shown."""
+    try:
+        lasting.write(ordered, seen, price_list)
+    except OSError as error:
+        said = f"{error.filename}: cannot be written ({error.strerror}); later runs cannot lint with this evidence"
+        print_text(f"torchlint: error: {visible(said)}\n", sys.stderr)
 
 
 def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:

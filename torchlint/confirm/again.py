@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import replace
 
+from torchlint.base.paths import relative_to
 from torchlint.confirm.evidence import Run
-from torchlint.confirm.lasting import evidence_of
-from torchlint.confirm.order import Order
-from torchlint.confirm.places import Place, Sources, real
+from torchlint.confirm.lasting import evidence_of, shots
+from torchlint.confirm.order import Order, digest
+from torchlint.confirm.places import Sources, real
 from torchlint.confirm.prepare import findings_of, recipes_of
 from torchlint.confirm.prices import Prices
 from torchlint.model import Finding
@@ -21,24 +21,33 @@ _KINDS = ("sync", "upload", "download")
 def with_shown(order: Order, run: Run, prices: Prices, plan: Plan) -> Order:
     """The order with the findings that its rules have now that the run shows what happens where, and how often.
 
-    Only findings at whose lines the run shows something are new; what the run has judged stays as it was.
+    Only findings at whose lines the run shows something are new, and only in files that are what they were; what the
+    run has judged stays as it was.
     """
     evidence = evidence_of(order, run, prices)
-    if not evidence.digest:
+    if order.reported or not evidence.digest:
         return order
-    events = [event.place for event in run.of(*_KINDS) if event.place.path in order.files]
-    paths = sorted({place.path for place in events})
-    sources = Sources(run.sources)
-    known = {_key(finding, order) for finding in order.findings.values()}
-    found = {
-        f"seen-{number}": finding
-        for number, finding in enumerate(findings_of(paths, plan._replace(evidence=evidence)))
-        if _key(finding, order) not in known and _is_shown(finding, order, events, sources)
+    content = {
+        os.path.normpath(os.path.join(order.base, shot.path)): shot.content for shot in shots(order, run, prices)
     }
+    same = {path for path in order.files if content.get(path) == digest(path)}
+    events = [event.place for event in run.of(*_KINDS) if event.place.path in same]
+    sources = Sources(run.sources)
+    known = {_key(finding, order): name for name, finding in order.findings.items()}
+    kept, found = dict(order.findings), {}
+    existing = [path for path in order.files if os.path.exists(path)]
+    for number, fresh in enumerate(findings_of(existing, plan._replace(evidence=evidence))):
+        path = os.path.realpath(fresh.path)
+        finding = fresh._replace(path=relative_to(order.base, path))
+        name = known.get(_key(finding, order))
+        if name is not None:  # equal lines are told apart by their number
+            kept[name] = kept[name]._replace(fingerprint=fresh.fingerprint)
+        elif path in same and any(sources.place(path, fresh.span).overlaps(place) for place in events):
+            found[f"seen-{number}"] = finding
     recipes = recipes_of(plan)
     return replace(
         order,
-        findings={**order.findings, **found},
+        findings={**kept, **found},
         recipes={**order.recipes, **{name: recipes[finding.rule] for name, finding in found.items()}},
         shown=frozenset(found),
     )
@@ -46,8 +55,3 @@ def with_shown(order: Order, run: Run, prices: Prices, plan: Plan) -> Order:
 
 def _key(finding: Finding, order: Order) -> tuple[str, str, int]:
     return finding.rule, real(finding.path, order.base), finding.span.line
-
-
-def _is_shown(finding: Finding, order: Order, events: Iterable[Place], sources: Sources) -> bool:
-    place = sources.place(os.path.realpath(os.path.join(order.base, finding.path)), finding.span)
-    return any(place.overlaps(other) for other in events)

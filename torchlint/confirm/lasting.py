@@ -38,7 +38,9 @@ def evidence_of(order: Order, run: Run, prices: Prices) -> Evidence:
 
 
 def write(order: Order, run: Run, prices: Prices) -> None:
-    """Write what can be committed into the folder of the evidence. Raises ``OSError``."""
+    """Write what can be committed into the folder of the evidence, unless nothing is known. Raises ``OSError``."""
+    if run.left is not None or not run.all_steps:
+        return
     target = os.path.join(order.directory, NAME)
     written = document(shots(order, run, prices), torch=run.torch, device=run.device or run.mode, version=__version__)
     with open(f"{target}.partial", "w", encoding="utf-8") as stream:
@@ -61,6 +63,7 @@ def _measured(run: Run, prices: Prices) -> Iterator[tuple[str, Measured]]:
     """What happened in steps, by file; equal events that differ in where the data is from are one."""
     sums: dict[tuple[str, Shown, int, bool], Figures] = {}
     costs: defaultdict[tuple[str, Shown, int, bool], float] = defaultdict(float)
+    parts: defaultdict[tuple[str, Shown, int, bool], float] = defaultdict(float)
     for event in run.of(*_KINDS):
         if not (event.main and event.place.known and event.place.column >= 0) or event.facts.get("non_blocking"):
             continue
@@ -72,10 +75,19 @@ def _measured(run: Run, prices: Prices) -> Iterator[tuple[str, Measured]]:
             key = (place.path, shown, steps, event.kind == "upload" and not event.facts.get("pinned"))
             sums[key] = sums.get(key, NOTHING).plus(part)
             costs[key] += prices.of(event, part)
+            parts[key] = max(parts[key], _part(run, event))
     for key, figures in sums.items():
         path, shown, steps, pageable = key
-        often = shown._replace(often=figures.number / steps)
-        yield path, Measured(often, figures.number, steps, costs[key], pageable)
+        yield path, Measured(shown._replace(part=parts[key]), figures.number, steps, costs[key], pageable)
+
+
+def _part(run: Run, event: Event) -> float:
+    """The part of the steps, of the phases in which it happens, that have such an event.
+
+    One step may be without: what happens after the last step of the optimizer belongs to none.
+    """
+    every = sum(run.phases[phase].count for phase in (TRAINING, EVALUATION) if phase in event.phases)
+    return min(sum(number for *_, number in event.steps) / max(every - 1, 2), 1.0)
 
 
 def _parts(run: Run, event: Event) -> Iterator[tuple[str, int, Figures]]:

@@ -33,7 +33,8 @@ class Order:
     """What to observe. Findings and recipes have the same names; files are real paths with their SHA-256.
 
     The recipe is None for a finding of a rule without one. ``lint`` means that the files have not been linted yet;
-    ``switch`` that two forms of a file are compared. ``shown`` are the names of findings that only the run has shown;
+    ``switch`` that two forms of a file are compared. ``reported`` says that the findings
+    are those of a report, which alone are judged. ``shown`` are the names of findings that only the run has shown;
     they are not written.
     """
 
@@ -54,6 +55,7 @@ class Order:
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     switch: Mapping[str, Any] | None = None
     lint: bool = False
+    reported: bool = False
     shown: frozenset[str] = frozenset()
 
     @property
@@ -99,6 +101,7 @@ def write(order: Order) -> str:
         "marks": marks_of({name: order.findings[name] for name in recipes}, order.base, notes),
         "functions": sorted({function for recipe in recipes.values() for function in recipe.functions}),
         "switch": order.switch,
+        "reported": order.reported,
         "findings": {name: _written(finding) for name, finding in order.findings.items()},
         "recipes": {name: recipe and recipe._asdict() for name, recipe in order.recipes.items()},
     }
@@ -151,6 +154,7 @@ def _order(document: Mapping[str, Any], directory: str) -> Order:
         run=document["run"],
         switch=document["switch"],
         lint=document.get("lint", False),
+        reported=document.get("reported", False),
     )
 
 

@@ -12,13 +12,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b, sha256
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from torchlint.base import inputs
 from torchlint.base.shape import fits
 from torchlint.model import Observed, Recording
 from torchlint.project.followed import NOT_FOLLOWED, FollowedFile
 from torchlint.run.shown import Shown, with_shown
+from torchlint.text.visible import visible
 
 NAME = "observations.json"
 SCHEMA = 1
@@ -71,7 +72,9 @@ class Evidence:
         """What was shown of a file with this content."""
         named = self._by_name.get(os.path.basename(path), ())
         content = content_of(data) if named else ""
-        return [one for one in named if one.content == content]
+        same = [one for one in named if one.content == content]
+        own = [one for one in same if _is_end(one.path, path)]
+        return own or same[:1]
 
     def added(self, followed: Mapping[str, FollowedFile], contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
         """What is known of files by path with forward slashes, together with what was shown of them."""
@@ -90,15 +93,17 @@ class Evidence:
 
         A file that has changed since is left out, which the recordings say.
         """
-        found, stale = [], []
+        found, candidates, current = [], [], set()
         for path in paths:
             named = self._by_name.get(os.path.basename(path), ())
             data = read(path) if named else None
             if data is None:
                 continue
-            current = self.of(path, data)
-            found += [_observed(path, shot.source, one) for shot in current for one in shot.measured]
-            stale += [(shot.source, path) for shot in named if shot not in current and _is_end(shot.path, path)]
+            same = self.of(path, data)
+            current.update(same)
+            found += [_observed(path, shot.source, one) for shot in same for one in shot.measured]
+            candidates += [(shot, path) for shot in named if shot not in same and _is_end(shot.path, path)]
+        stale = [(shot.source, path) for shot, path in candidates if shot not in current]
         return [_with_stale(each, stale) for each in self.recordings], found
 
 
@@ -133,12 +138,13 @@ def _kind(one: Measured) -> str:
 
 
 class _StoredEvent(TypedDict):
-    kind: str
+    kind: Literal["sync", "upload", "download"]
     how: str
-    phase: str
+    phase: Literal["training", "inference"]
     place: tuple[int, int, int, int]
     times: int
     steps: int
+    part: float
     us: float
     pageable: bool
 
@@ -170,9 +176,9 @@ def document(files: Iterable[Shot], *, torch: str, device: str, version: str) ->
 
 
 def _written(one: Measured) -> dict[str, Any]:
-    kind, place, how, phase, _ = one.shown
+    kind, place, how, phase, part = one.shown
     event = {"kind": kind, "how": how, "phase": phase, "place": list(place), "times": one.times, "steps": one.steps}
-    return {**event, "us": round(one.microseconds, 3), "pageable": one.pageable}
+    return {**event, "part": round(part, 4), "us": round(one.microseconds, 3), "pageable": one.pageable}
 
 
 def read(paths: Iterable[str]) -> Evidence:
@@ -182,12 +188,13 @@ def read(paths: Iterable[str]) -> Evidence:
     """
     files: list[Shot] = []
     recordings = []
-    for path in dict.fromkeys(paths):
-        source = os.path.join(path, NAME) if os.path.isdir(path) else path
+    sources = (os.path.join(path, NAME) if os.path.isdir(path) else path for path in paths)
+    for source in {os.path.realpath(source): source for source in sources}.values():
         stored = _stored(source)
         own = [_shot(name, source, found) for name, found in stored["files"].items()]
         files += own
-        form = f"torchlint confirm, device: {stored['device']}, torch {stored['torch']}, times by the price list"
+        device, torch = visible(stored["device"]), visible(stored["torch"])
+        form = f"torchlint confirm, device: {device}, torch {torch}, times by the price list"
         recordings.append(_recording(source, form, own))
     return Evidence(files, recordings)
 
@@ -212,9 +219,19 @@ def _stored(source: str) -> _Stored:
         raise EvidenceProblem(f"{source}: cannot be read ({error.strerror}); {advice}") from None
     except (ValueError, RecursionError):
         raise EvidenceProblem(f"{source}: is not JSON; record the evidence again") from None
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA or not fits(found, _Stored, more=True):
+    if (
+        not isinstance(found, dict)
+        or found.get("schema") != SCHEMA
+        or not (fits(found, _Stored, more=True) and _is_sound(found))
+    ):
         raise EvidenceProblem(f"{source}: is no evidence that this version of torchlint can read; record it again")
     return found  # type: ignore[return-value]
+
+
+def _is_sound(stored: dict[str, Any]) -> bool:
+    """Whether all events have a line, a step, and times that are not negative."""
+    events = (event for file in stored["files"].values() for event in file["events"])
+    return all(e["place"][0] > 0 and e["steps"] > 0 and e["us"] >= 0 and 0 <= e["part"] <= 1 for e in events)
 
 
 def _shot(path: str, source: str, stored: _StoredFile) -> Shot:
@@ -223,6 +240,5 @@ def _shot(path: str, source: str, stored: _StoredFile) -> Shot:
 
 def _measured(event: _StoredEvent) -> Measured:
     first, column, last, end = event["place"]
-    often = event["times"] / max(event["steps"], 1)
-    shown = Shown(event["kind"], (first, column, last, end), event["how"], event["phase"], often)
+    shown = Shown(event["kind"], (first, column, last, end), event["how"], event["phase"], event["part"])
     return Measured(shown, event["times"], event["steps"], event["us"], event["pageable"])

@@ -11,9 +11,11 @@ from torchlint.knowledge.forms import Form
 from torchlint.project.followed import FollowedEvent, FollowedFile, FollowedStep, Range, digest
 from torchlint.run.shown_forms import Named, Tree, range_of
 
-OFTEN = 0.5  # events for each step, from which on something happens in every step
+OFTEN = 0.9  # the part of the steps from which on something happens in every step
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.comprehension)
+# What may run more often, or at another time, than the function around it.
+_APART = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_LATER = (ast.Lambda, ast.ClassDef)
 _RECEIVERS = {
     forms.READ_METHOD.key: "device",
     forms.WAITING_METHOD.key: "device",
@@ -26,26 +28,26 @@ class Shown(NamedTuple):
     """What a run has shown at an expression.
 
     ``kind`` is ``sync``, ``upload`` or ``download``, ``how`` what the run says of it, ``phase`` is ``training`` or
-    ``inference``, and ``often`` the number for each of its steps.
+    ``inference``, and ``part`` the part of the steps in which it happens.
     """
 
     kind: str
     place: Range
     how: str
     phase: str
-    often: float
+    part: float
 
     @property
     def every_step(self) -> bool:
-        """Whether it happens in every step, at least about."""
-        return self.often >= OFTEN
+        """Whether it happens in every step, or nearly."""
+        return self.part >= OFTEN
 
 
 def with_shown(known: FollowedFile, content: bytes, shown: Sequence[Shown]) -> FollowedFile:
     """What is known of a file, together with what runs of the same content have shown in every step."""
     try:
         tree = Tree(content)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return known
     events, tensors = {event.place: event for event in known.events}, dict(known.tensors)
     steps = {step.line: step for step in known.steps}
@@ -59,7 +61,7 @@ def with_shown(known: FollowedFile, content: bytes, shown: Sequence[Shown]) -> F
         place = range_of(node)
         events[place] = _event(one._replace(place=place), form, _statement(around, node), events.get(place))
         tensors.update(_tensor(node, form.form))
-        line = _whole_function(around)
+        line = _whole_function(node, around)
         if line is not None:
             steps.setdefault(line, FollowedStep(line, one.phase, ()))
         reached.update(each.lineno for each in around if isinstance(each, _FUNCTIONS))
@@ -103,11 +105,13 @@ def _statement(around: Sequence[ast.AST], node: ast.expr) -> tuple[int, int]:
     return statement.lineno, last
 
 
-def _whole_function(around: Sequence[ast.AST]) -> int | None:
-    """The line of the function that runs in every step with what is in it; None if that may be a loop in it alone."""
+def _whole_function(node: ast.AST, around: Sequence[ast.AST]) -> int | None:
+    """The line of the function that runs in every step with what is in it; None if that may be a part of it alone."""
     for each in around:
-        if isinstance(each, _LOOPS):
+        if isinstance(each, (*_APART, *_LATER)):
             return None
-        if isinstance(each, _FUNCTIONS):
-            return each.lineno
+        if isinstance(each, _FUNCTIONS) and node in each.body:
+            generates = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(each))
+            return None if generates else each.lineno
+        node = each
     return None

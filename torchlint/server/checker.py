@@ -13,6 +13,7 @@ from torchlint.base.inputs import CONFIGURATION, read
 from torchlint.config.config import ConfigError
 from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.run import results
+from torchlint.run.evidence import EvidenceProblem
 from torchlint.run.registry import load
 from torchlint.server.code import Code, NotebookProblem
 from torchlint.server.documents import Document, Part
@@ -151,6 +152,9 @@ class Checker:
         """A folder with its configuration; if that is wrong, as before, or without a configuration."""
         try:
             return Folder(root, settings)
+        except EvidenceProblem as problem:
+            self._troubled(f"the setting torchlint.evidence: {problem}")
+            return self._made(root, settings._replace(evidence=()), before)
         except ConfigError as error:
             self._troubled(str(error))
         if before is not None and before.settings == settings:

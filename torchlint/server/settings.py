@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torchlint.config.config import Config, ConfigError
+from torchlint.config.config import Config
 from torchlint.config.configurations import Configurations, configurations
 from torchlint.config.select import check
 from torchlint.config.values import nearest
@@ -51,15 +51,12 @@ class Settings(NamedTuple):
         )
 
     def shown(self, root: str) -> Evidence | None:
-        """What earlier runs have shown. Raises ``ConfigError`` if their evidence cannot be used."""
+        """What earlier runs have shown. Raises ``EvidenceProblem`` if their evidence cannot be used."""
         if not self.evidence:
             return None
-        from torchlint.run.evidence import EvidenceProblem, read
+        from torchlint.run.evidence import read
 
-        try:
-            return read(os.path.join(root, os.path.expanduser(path)) for path in self.evidence)  # noqa: PTH111, PTH118
-        except EvidenceProblem as problem:
-            raise ConfigError(f"the setting {SECTION}.evidence: {problem}") from None
+        return read(os.path.join(root, os.path.expanduser(path)) for path in self.evidence)  # noqa: PTH111, PTH118
 
     def _changed(self, config: Config, root: str) -> Config:
         if config.source is None:  # the current folder of a server means nothing
