@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests.companion_help import CONFIRM, TRAINING, run, write
+from torchlint.project.followed import NOT_FOLLOWED, Range
 from torchlint.run.evidence import EvidenceProblem, Measured, Shot, document, read
-from torchlint.run.shown import Shown
+from torchlint.run.shown import Shown, with_shown
 from torchlint.run.shown_forms import Tree
 
 # What calls these is only known when the program runs.
@@ -69,6 +70,52 @@ def test_a_run_reports_what_it_has_seen_by_rule(recorded: Path) -> None:
     assert {found["verdict"]["per_step"] for found in shown} == {1.0}
     assert all(found["verdict"]["reason"].startswith("seen in the run: ") for found in shown)
     assert not [spot for spot in document["unflagged"] if spot["path"] == "helper.py"]
+
+
+def verdicts(folder: Path, evidence: Path) -> list[tuple[str, int, str]]:
+    done = run(folder, "-m", "torchlint", "verdict", "--isolated", "--output-format", "json", str(evidence))
+    found = json.loads(done.stdout)["findings"]
+    return sorted((each["path"], each["line"], each["rule"]) for each in found)
+
+
+def test_a_verdict_is_the_same_wherever_it_is_asked_for(recorded: Path, tmp_path: Path) -> None:
+    here = verdicts(recorded, recorded / "ev")
+    assert {("helper.py", line, rule) for line, rule, _ in SHOWN} <= set(here)
+    assert verdicts(tmp_path, recorded / "ev") == here
+
+
+def test_a_run_says_nothing_of_code_that_has_changed_since(recorded: Path, tmp_path: Path) -> None:
+    text = (recorded / "helper.py").read_text(encoding="utf-8")
+    try:
+        (recorded / "helper.py").write_text(text.replace("loss.item()", "loss.sum().item()"), encoding="utf-8")
+        assert not [each for each in verdicts(tmp_path, recorded / "ev") if each[0] == "helper.py"]
+    finally:
+        (recorded / "helper.py").write_text(text, encoding="utf-8")
+
+
+CODE = """def step(x, loader):
+    a = x.item()
+    return [y.item() for y in loader], (lambda z: z.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "part", "events", "steps"),
+    [
+        ((2, 8, 2, 16), 1.0, [(2, 8, 2, 16)], [1]),
+        ((2, 8, 2, 16), 0.5, [], []),  # in every second step
+        ((3, 12, 3, 20), 1.0, [(3, 12, 3, 20)], []),  # as often as the comprehension, not the function
+        ((3, 50, 3, 58), 1.0, [(3, 50, 3, 58)], []),
+        ((9, 0, 9, 4), 1.0, [], []),
+    ],
+    ids="function sometimes comprehension lambda nowhere".split(),
+)
+def test_what_a_run_shows_is_a_fact_of_the_file(
+    place: Range, part: float, events: list[Range], steps: list[int]
+) -> None:
+    known = with_shown(NOT_FOLLOWED, CODE.encode(), [Shown("sync", place, "read", "training", part)])
+    assert [event.place for event in known.events] == events
+    assert [step.line for step in known.steps] == steps
 
 
 def test_evidence_is_linted_with(recorded: Path) -> None:

@@ -122,7 +122,7 @@ def _report(
         changed = order.stale(ordered, {})
         if changed is not None:
             raise Failure(f"{changed}: was changed while the program ran; run it again")
-        ordered = again.with_shown(ordered, seen, price_list, plan)
+        ordered = again.with_findings(ordered, seen, price_list, plan)
         judged = result(ordered, seen, price_list, budget if not status else {})
     except (*_PROBLEMS, Failure) as problem:
         if not status:
@@ -224,7 +224,7 @@ def _verdict(arguments: argparse.Namespace) -> int:
         seen.notes += [f"{path} has changed since; this is what it was" for path in order.changed(ordered)]
         if ordered.lint:
             ordered = prepare.adopted(ordered, plan)
-        ordered = again.with_shown(ordered, seen, price_list, plan)
+        ordered = again.with_findings(ordered, seen, price_list, plan)
         judged = result(ordered, seen, price_list, _budget(arguments, plan.config))
     except ConfigError as error:
         raise Failure(str(error)) from None

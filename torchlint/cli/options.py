@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torchlint.base.version import __version__
 from torchlint.cli import adoption, recorded
-from torchlint.cli.parsing import Help, Parser, refuse_unknown
+from torchlint.cli.parsing import Help, Parser, microseconds, refuse_unknown
 from torchlint.config.values import FAIL_ON
 from torchlint.report import FORMATS
 
@@ -226,7 +226,6 @@ def _positive(text: str) -> int:
 
 # -- the runtime companion -----------------------------------------------------------------------
 
-_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}  # in microseconds
 _CONFIRM_EXAMPLES = """\
 examples:
   torchlint confirm -- train.py --epochs 1
@@ -327,7 +326,7 @@ def _judging(group: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gpu-step",
         metavar="TIME",
-        type=_time,
+        type=microseconds,
         help="how long a step takes on a GPU, as in 12ms: without one, costs are given as shares of it",
     )
     group.add_argument("--budget", metavar="FILE", help="how much a step may transfer and synchronize")
@@ -356,19 +355,6 @@ def _settings(group: argparse.ArgumentParser) -> None:
     rules.add_argument("--preview", action="store_true", help="confirm the rules of the group preview too")
     rules.add_argument("--config", metavar="FILE", help="read this configuration, not the nearest one")
     rules.add_argument("--isolated", action="store_true", help="read no configuration")
-
-
-def _time(text: str) -> float:
-    """Microseconds, of a number with its unit."""
-    number = text.strip().rstrip("mus")
-    unit = _UNITS.get(text.strip()[len(number) :])
-    try:
-        microseconds = float(number) * (unit or 0.0)
-    except ValueError:
-        microseconds = 0.0
-    if not 0 < microseconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time; give a number with its unit: 800us, 12ms or 1.5s")
-    return microseconds
 
 
 def _seconds(text: str) -> float:

@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 from torchlint.cli.output import Failure
 from torchlint.cli.terminal import columns
 
+_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}  # in microseconds
+
 
 class Help(argparse.RawDescriptionHelpFormatter):
     """A help formatter as wide as the terminal; ``argparse`` creates one per option, and finds the width slowly."""
@@ -93,3 +95,16 @@ def refuse_unknown(word: str, commands: Sequence[str]) -> None:
     meant = nearest(word, [*names, *commands, "--help", "--version"])
     if meant is not None and meant not in names:
         raise Failure(f"there is no command, file or folder {word!r}; did you mean `torchlint {meant}`?")
+
+
+def microseconds(text: str) -> float:
+    """The type of an option for a time: microseconds, of a number with its unit."""
+    number = text.strip().rstrip("mus")
+    unit = _UNITS.get(text.strip()[len(number) :])
+    try:
+        found = float(number) * (unit or 0.0)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; give a number with its unit: 800us, 12ms or 1.5s")
+    return found

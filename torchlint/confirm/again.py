@@ -6,37 +6,34 @@ import os
 from dataclasses import replace
 
 from torchlint.base.paths import relative_to
-from torchlint.confirm.evidence import Run
-from torchlint.confirm.lasting import evidence_of, shots
+from torchlint.confirm.evidence import COSTLY, Run
+from torchlint.confirm.lasting import shots
 from torchlint.confirm.order import Order, digest
 from torchlint.confirm.places import Sources, real
 from torchlint.confirm.prepare import findings_of, recipes_of
 from torchlint.confirm.prices import Prices
 from torchlint.model import Finding
+from torchlint.run.evidence import Evidence
 from torchlint.run.plan import Plan
 
-_KINDS = ("sync", "upload", "download")
 
-
-def with_shown(order: Order, run: Run, prices: Prices, plan: Plan) -> Order:
+def with_findings(order: Order, run: Run, prices: Prices, plan: Plan) -> Order:
     """The order with the findings that its rules have now that the run shows what happens where, and how often.
 
     Only findings at whose lines the run shows something are new, and only in files that are what they were; what the
     run has judged stays as it was.
     """
-    evidence = evidence_of(order, run, prices)
-    if order.reported or not evidence.digest:
+    shown = shots(order, run, prices)
+    if order.reported or not shown:
         return order
-    content = {
-        os.path.normpath(os.path.join(order.base, shot.path)): shot.content for shot in shots(order, run, prices)
-    }
+    content = {os.path.normpath(os.path.join(order.base, shot.path)): shot.content for shot in shown}
     same = {path for path in order.files if content.get(path) == digest(path)}
-    events = [event.place for event in run.of(*_KINDS) if event.place.path in same]
+    events = [event.place for event in run.of(*COSTLY) if event.place.path in same]
     sources = Sources(run.sources)
     known = {_key(finding, order): name for name, finding in order.findings.items()}
     kept, found = dict(order.findings), {}
     existing = [path for path in order.files if os.path.exists(path)]
-    for number, fresh in enumerate(findings_of(existing, plan._replace(evidence=evidence))):
+    for number, fresh in enumerate(findings_of(existing, plan._replace(evidence=Evidence(shown)))):
         path = os.path.realpath(fresh.path)
         finding = fresh._replace(path=relative_to(order.base, path))
         name = known.get(_key(finding, order))

@@ -22,6 +22,7 @@ from torchlint.confirm.upgrade import upgraded
 _SCHEMAS = {1: StoredRunBefore, 2: StoredRun}
 TRAINING, EVALUATION = "training", "evaluation"
 PHASES = ("before", TRAINING, EVALUATION, "after")
+COSTLY = ("sync", "upload", "download")  # kinds of events that take time of the host
 _LARGEST = 1 << 20
 NOWHERE = Place("", 0, -1, 0, -1)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from torchlint.confirm.bursts import burst
 from torchlint.confirm.by_line import by_line
 from torchlint.confirm.case import NO_MARK, Case, times, total, where
-from torchlint.confirm.evidence import EVALUATION, NOTHING, Event, Run
+from torchlint.confirm.evidence import COSTLY, EVALUATION, NOTHING, Event, Run
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place, Sources, places_of, real
 from torchlint.confirm.prices import Prices
@@ -18,7 +18,6 @@ from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import Finding, Recipe
 from torchlint.report.figures import number
 
-_PRICED = ("upload", "download", "sync")
 UNCONFIRMED = Verdict(Status.UNKNOWN, "its rule does not say how a run would confirm it")
 
 
@@ -54,7 +53,7 @@ def _shared(order: Order, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
     ]
     found = {}
     for index, name in enumerate(priced):
-        events = {id(event) for event in verdicts[name].events if event.kind in _PRICED}
+        events = {id(event) for event in verdicts[name].events if event.kind in COSTLY}
         first = next((other for other in priced[:index] if events and events <= _ids(verdicts[other])), None)
         if first is not None:
             found[name] = _without_cost(verdicts[name], order.findings[first])
@@ -115,7 +114,7 @@ def _verdict(case: Case) -> Verdict:
 
 def _shown(case: Case) -> Verdict:
     """The verdict on a finding that the run has shown: what it rests on is what happened there."""
-    events = case.of(*_PRICED)
+    events = case.of(*COSTLY)
     each = case.per_step(events)
     often = f", {number(each)} a step" if each is not None else ""
     return _with_ranks(case, case.confirmed(events, f"seen in the run: {times(total(events), 'event')}{often}"))
@@ -172,7 +171,7 @@ def unflagged(order: Order, run: Run) -> list[list[Event]]:
     """Transfers and synchronizations in steps that no finding covers, by kind and place."""
     spoken, loaders = _spoken(order, run)
     found: dict[tuple[str, Place], list[Event]] = {}
-    for event in run.of("sync", "upload", "download"):
+    for event in run.of(*COSTLY):
         if not _is_spoken(event, spoken[event.kind], loaders):
             found.setdefault((event.kind, event.place), []).append(event)
     return [events for events in found.values() if sum(map(_repeated, events)) > 1]

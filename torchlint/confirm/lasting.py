@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator
 
-from torchlint.base.paths import relative_to
+from torchlint.base.paths import below
 from torchlint.base.version import __version__
-from torchlint.confirm.evidence import EVALUATION, NOTHING, TRAINING, Event, Figures, Run
+from torchlint.confirm.evidence import COSTLY, EVALUATION, NOTHING, TRAINING, Event, Figures, Run
 from torchlint.confirm.order import Order
 from torchlint.confirm.prices import Prices
-from torchlint.run.evidence import NAME, Evidence, Measured, Shot, content_of, document
+from torchlint.confirm.stored import keep
+from torchlint.run.evidence import NAME, Measured, Shot, content_of, document
 from torchlint.run.shown import Shown
-
-_KINDS = ("sync", "upload", "download")
 
 
 def shots(order: Order, run: Run, prices: Prices) -> list[Shot]:
@@ -28,13 +26,8 @@ def shots(order: Order, run: Run, prices: Prices) -> list[Shot]:
     found: defaultdict[str, list[Measured]] = defaultdict(list)
     for path, one in _measured(run, prices):
         found[path].append(one)
-    named = ((_name(order, path), _content(order, run, path), measured) for path, measured in found.items())
+    named = ((below(path, order.base), _content(order, run, path), measured) for path, measured in found.items())
     return [Shot(name, content, NAME, tuple(sorted(each))) for name, content, each in named if name and content]
-
-
-def evidence_of(order: Order, run: Run, prices: Prices) -> Evidence:
-    """What a run has shown, for linting its files again."""
-    return Evidence(shots(order, run, prices))
 
 
 def write(order: Order, run: Run, prices: Prices) -> None:
@@ -43,15 +36,7 @@ def write(order: Order, run: Run, prices: Prices) -> None:
         return
     target = os.path.join(order.directory, NAME)
     written = document(shots(order, run, prices), torch=run.torch, device=run.device or run.mode, version=__version__)
-    with open(f"{target}.partial", "w", encoding="utf-8") as stream:
-        json.dump(written, stream, indent=1)
-        stream.write("\n")
-    os.replace(f"{target}.partial", target)
-
-
-def _name(order: Order, path: str) -> str | None:
-    name = relative_to(order.base, path).replace(os.sep, "/")
-    return None if os.path.isabs(name) or name.startswith("../") else name
+    keep(target, written, indent=1)
 
 
 def _content(order: Order, run: Run, path: str) -> str | None:
@@ -64,7 +49,7 @@ def _measured(run: Run, prices: Prices) -> Iterator[tuple[str, Measured]]:
     sums: dict[tuple[str, Shown, int, bool], Figures] = {}
     costs: defaultdict[tuple[str, Shown, int, bool], float] = defaultdict(float)
     parts: defaultdict[tuple[str, Shown, int, bool], float] = defaultdict(float)
-    for event in run.of(*_KINDS):
+    for event in run.of(*COSTLY):
         if not (event.main and event.place.known and event.place.column >= 0) or event.facts.get("non_blocking"):
             continue
         for phase, steps, part in _parts(run, event):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import uuid
@@ -15,7 +14,7 @@ from torchlint.base import inputs
 from torchlint.base.version import __version__
 from torchlint.confirm.places import marks_of, real
 from torchlint.confirm.probes import PROBES
-from torchlint.confirm.stored import NotStored, stored
+from torchlint.confirm.stored import NotStored, keep, stored
 from torchlint.confirm.stored_types import StoredOrder, StoredReport
 from torchlint.model import Edit, Evidence, Finding, Fix, Heat, Recipe, Safety, Severity, Span
 
@@ -106,9 +105,7 @@ def write(order: Order) -> str:
         "recipes": {name: recipe and recipe._asdict() for name, recipe in order.recipes.items()},
     }
     target = os.path.join(order.directory, NAME)
-    with open(f"{target}.partial", "w", encoding="utf-8") as stream:
-        json.dump(document, stream)
-    os.replace(f"{target}.partial", target)
+    keep(target, document)
     return target
 
 

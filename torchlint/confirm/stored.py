@@ -6,6 +6,7 @@ Evidence may be truncated, edited, or come from a repository. Only data that fit
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,3 +46,11 @@ def _has_facts(document: dict[str, Any]) -> bool:
         for event in document.get("events", ())
         if event["kind"] in FACTS
     )
+
+
+def keep(target: str, document: object, *, indent: int | None = None) -> None:
+    """Write a document as JSON, replacing the file atomically. Raises ``OSError``."""
+    with open(f"{target}.partial", "w", encoding="utf-8") as stream:
+        json.dump(document, stream, indent=indent)
+        stream.write("\n")
+    os.replace(f"{target}.partial", target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from torchlint.confirm.evidence import Event, Run
+from torchlint.confirm.evidence import COSTLY, Event, Run
 from torchlint.confirm.rates import each_step, per_step
 
 
@@ -32,7 +32,7 @@ def waits(event: Event) -> bool:
 
 def blocks(event: Event) -> bool:
     """Whether it takes time of the host: a synchronization, or any copy between host and device."""
-    return event.kind in ("sync", "upload", "download")
+    return event.kind in COSTLY
 
 
 def totals(run: Run, phase: str | None = None) -> Totals | None:

@@ -51,7 +51,7 @@ class StubFiles:
     def _module(self, stub: Stub) -> Module:
         module = self._modules.get(stub.file)
         if module is None:
-            content = (_FOLDER / f"{stub.file}.py").read_bytes()
+            content = (_FOLDER / f"{stub.file}.pyi").read_bytes()
             module = self._modules[stub.file] = Module(f"<{stub.package}>", stub.package, content, stub.library)
             self._engine.statements.load(module)
         return module

@@ -10,8 +10,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from torchlint.base import inputs
@@ -61,12 +60,6 @@ class Evidence:
         self._by_name: defaultdict[str, list[Shot]] = defaultdict(list)
         for one in files:
             self._by_name[os.path.basename(one.path)].append(one)
-
-    @cached_property
-    def digest(self) -> str:
-        """A digest of everything; empty if there is nothing."""
-        every = sorted(one for each in self._by_name.values() for one in each)
-        return blake2b(repr(every).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if every else ""
 
     def of(self, path: str, data: bytes) -> list[Shot]:
         """What was shown of a file with this content."""

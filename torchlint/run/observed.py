@@ -44,7 +44,7 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
     return Joined(tuple(joined), tuple(unreported))
 
 
-def with_shown(result: FileResult, data: bytes, evidence: Evidence | None) -> FileResult:
+def with_observed(result: FileResult, data: bytes, evidence: Evidence | None) -> FileResult:
     """The result of linting the content of one file with what earlier runs have shown there."""
     if evidence is None:
         return result

@@ -60,11 +60,6 @@ class Plan(NamedTuple):
         """What following the programs tells of files, together with what earlier runs have shown of them."""
         return self.evidence.added(followed, contents) if self.evidence is not None else followed
 
-    @property
-    def shown(self) -> str:
-        """A digest of what earlier runs have shown; empty without."""
-        return self.evidence.digest if self.evidence is not None else ""
-
     def fails(self, finding: Finding) -> bool:
         """Whether a finding makes the run fail (``fail-on``). That a file is written in Python 2 never does."""
         least = self.scope(finding.path).config.fail_on

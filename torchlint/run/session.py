@@ -309,7 +309,7 @@ def _states(components: Iterable[list[str]], contents: Mapping[str, bytes], what
     from torchlint.run.cache import state_of
 
     states = ((each, state_of({path: contents[path] for path in each}, what.world(each))) for each in components)
-    return {path: state + what.shown for each, state in states for path in each}
+    return {path: state for each, state in states for path in each}
 
 
 def lint_text(data: bytes, path: str, what: Plan) -> FileResult:

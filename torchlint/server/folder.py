@@ -13,7 +13,7 @@ from torchlint.project.merged import Project
 from torchlint.run import discover, session, sources
 from torchlint.run.context import around
 from torchlint.run.fix import repair
-from torchlint.run.observed import with_shown
+from torchlint.run.observed import with_observed
 from torchlint.server.settings import Settings
 
 
@@ -48,7 +48,7 @@ class Folder:
 
     def lint(self, path: str, data: bytes) -> FileResult:
         """Lint this code of a file with what is known of the others. Raises ``ConfigError``."""
-        return with_shown(self._linted(path, data), data, self.plan.evidence)
+        return with_observed(self._linted(path, data), data, self.plan.evidence)
 
     def _linted(self, path: str, data: bytes) -> FileResult:
         tree = self.tree

@@ -2,6 +2,5 @@
 
 from torchlint_stubs import called_with_options
 
-
 def Fire(component=None, *args, **kwargs):
     return called_with_options(component)

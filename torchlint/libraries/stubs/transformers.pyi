@@ -6,7 +6,6 @@ from torchlint_stubs import array, batches, moved, one_of, options_of, unknown
 
 from accelerate import Accelerator
 
-
 class TrainingArguments:
     no_cuda = False
     use_cpu = False
@@ -16,9 +15,7 @@ class TrainingArguments:
         self.n_gpu = 1
         self.world_size = 1
 
-
 class Seq2SeqTrainingArguments(TrainingArguments): ...
-
 
 class HfArgumentParser:
     def __init__(self, dataclass_types, **kwargs):
@@ -39,7 +36,6 @@ class HfArgumentParser:
     def parse_dict(self, *args, **kwargs):
         return options_of(self.dataclass_types)
 
-
 class TrainerCallback:
     def on_train_begin(self, args, state, control, **kwargs): ...
     def on_epoch_begin(self, args, state, control, **kwargs): ...
@@ -52,7 +48,6 @@ class TrainerCallback:
     def on_save(self, args, state, control, **kwargs): ...
     def on_train_end(self, args, state, control, **kwargs): ...
 
-
 class EvalPrediction:
     def __init__(self):
         self.predictions = array()
@@ -60,7 +55,6 @@ class EvalPrediction:
 
     def __iter__(self):
         return iter((self.predictions, self.label_ids))
-
 
 class Trainer:
     def __init__(
@@ -119,7 +113,6 @@ class Trainer:
         return self.optimizer
 
     def create_scheduler(self, num_training_steps, optimizer=None): ...
-
     def train(self, *args, **kwargs):
         loader = self.get_train_dataloader()
         self.create_optimizer_and_scheduler(unknown())
@@ -185,6 +178,5 @@ class Trainer:
     def save_model(self, *args, **kwargs): ...
     def is_world_process_zero(self):
         return True
-
 
 class Seq2SeqTrainer(Trainer): ...

@@ -3,14 +3,12 @@
 import torch
 from torchlint_stubs import batches, moved, one_of
 
-
 class _Event:
     def __init__(self, name):
         self.name = name
 
     def __call__(self, *args, **kwargs):
         return _Event("seldom")
-
 
 class Events:
     ITERATION_STARTED = _Event("iteration")
@@ -21,7 +19,6 @@ class Events:
     EPOCH_COMPLETED = _Event("epoch")
     STARTED = _Event("run")
     COMPLETED = _Event("run")
-
 
 class Engine:
     def __init__(self, process_function):
@@ -49,7 +46,6 @@ class Engine:
                 one_of(self._of_iterations)(self)
             one_of(self._of_epochs)(self)
 
-
 class _Training:
     def __init__(self, model, optimizer, loss_fn, device):
         self.model, self.optimizer, self.loss_fn, self.device = model, optimizer, loss_fn, device
@@ -61,7 +57,6 @@ class _Training:
         self.optimizer.step()
         return loss
 
-
 class _Evaluation:
     def __init__(self, model, device):
         self.model, self.device = model, device
@@ -70,10 +65,8 @@ class _Evaluation:
         x, y = moved(batch, self.device)
         return self.model(x), y
 
-
 def create_supervised_trainer(model, optimizer, loss_fn, device=None, **kwargs):
     return Engine(_Training(model, optimizer, loss_fn, device))
-
 
 def create_supervised_evaluator(model, metrics=None, device=None, **kwargs):
     return Engine(_Evaluation(model, device))

@@ -2,9 +2,7 @@
 
 from transformers import Trainer, TrainingArguments
 
-
 class SFTTrainer(Trainer): ...
-
 
 class DPOTrainer(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
@@ -15,35 +13,14 @@ class DPOTrainer(Trainer):
         outputs = model(**batch)
         return outputs.loss, {}
 
-
 class KTOTrainer(DPOTrainer): ...
-
-
 class CPOTrainer(DPOTrainer): ...
-
-
 class ORPOTrainer(DPOTrainer): ...
-
-
 class RewardTrainer(Trainer): ...
-
-
 class SFTConfig(TrainingArguments): ...
-
-
 class DPOConfig(TrainingArguments): ...
-
-
 class KTOConfig(TrainingArguments): ...
-
-
 class CPOConfig(TrainingArguments): ...
-
-
 class ORPOConfig(TrainingArguments): ...
-
-
 class RewardConfig(TrainingArguments): ...
-
-
 class GRPOConfig(TrainingArguments): ...

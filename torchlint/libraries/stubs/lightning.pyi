@@ -3,7 +3,6 @@
 import torch
 from torchlint_stubs import batches, moved, one_of, prepared, unknown
 
-
 class LightningModule(torch.nn.Module):
     def __init__(self, *args, **kwargs):
         pass
@@ -35,7 +34,6 @@ class LightningModule(torch.nn.Module):
     def val_dataloader(self): ...
     def test_dataloader(self): ...
     def predict_dataloader(self): ...
-
     def predict_step(self, batch, batch_idx):
         return self(batch)
 
@@ -55,7 +53,6 @@ class LightningModule(torch.nn.Module):
     def log_dict(self, dictionary, **kwargs): ...
     def save_hyperparameters(self, *args, **kwargs): ...
 
-
 class LightningDataModule:
     def __init__(self):
         pass
@@ -67,7 +64,6 @@ class LightningDataModule:
     def test_dataloader(self): ...
     def predict_dataloader(self): ...
     def save_hyperparameters(self, *args, **kwargs): ...
-
 
 class Callback:
     def on_fit_start(self, trainer, pl_module): ...
@@ -83,7 +79,6 @@ class Callback:
     def on_validation_epoch_end(self, trainer, pl_module): ...
     def on_validation_end(self, trainer, pl_module): ...
     def on_test_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0): ...
-
 
 class Trainer:
     def __init__(self, *, accelerator="auto", callbacks=None, **kwargs):
@@ -197,7 +192,6 @@ class Trainer:
                 for index, batch in enumerate(batches(loaders))
             ]
 
-
 class LightningCLI:
     def __init__(self, model_class=None, datamodule_class=None, **kwargs):
         self.trainer = Trainer()
@@ -205,7 +199,6 @@ class LightningCLI:
             self.model = model_class()
             self.datamodule = datamodule_class() if datamodule_class is not None else None
             self.trainer.fit(self.model, datamodule=self.datamodule)
-
 
 class Fabric:
     def __init__(self, *, accelerator="auto", **kwargs):

@@ -2,6 +2,5 @@
 
 from torchlint_stubs import called_with_options
 
-
 def run(function):
     called_with_options(function)

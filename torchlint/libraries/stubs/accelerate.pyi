@@ -3,7 +3,6 @@
 import torch
 from torchlint_stubs import prepared
 
-
 class Accelerator:
     def __init__(self, cpu=False, device_placement=True, **kwargs):
         self._moves = device_placement and not cpu

@@ -2,7 +2,6 @@
 
 import torch
 
-
 class Metric(torch.nn.Module):
     def __init__(self, *args, **kwargs):
         self._seen = None
@@ -26,7 +25,6 @@ class Metric(torch.nn.Module):
         return self._seen + self._state
 
     def reset(self): ...
-
 
 class MetricCollection(Metric):
     def compute(self):
