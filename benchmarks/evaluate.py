@@ -1,12 +1,12 @@
-"""How right torchlint is on labelled places of public repositories.
+"""How right torchlint is on labeled places of public repositories.
 
 ``python benchmarks/evaluate.py FOLDER`` reads ``benchmarks/evaluation/sites.jsonl`` and lints the checkouts in
 FOLDER (``FOLDER/owner+name``, at the commits that the file names; nothing is fetched), each as one project. It
 prints, for each rule and for the repositories seen and unseen while the rules were written:
 
-- *sites*: labelled places, and how many of them are labelled ``flag``;
-- *found*: places labelled ``flag`` at which torchlint speaks (recall);
-- *right*: of its warnings and errors at labelled places, those not labelled ``silent`` (precision).
+- *sites*: labeled places, and how many of them are labeled ``flag``;
+- *found*: places labeled ``flag`` at which torchlint speaks (recall);
+- *right*: of its warnings and errors at labeled places, those not labeled ``silent`` (precision).
 
 A place counts as found when a finding of the rule covers its line or names it as evidence.
 """
@@ -29,7 +29,7 @@ SITES = Path(__file__).parent / "evaluation" / "sites.jsonl"
 
 @dataclass(frozen=True)
 class Site:
-    """One labelled place; ``by`` is who labelled it: a ``reader`` of the rules' specification, or an ``author``."""
+    """One labeled place; ``by`` is who labeled it: a ``reader`` of the rules' specification, or an ``author``."""
 
     repository: str
     commit: str
@@ -72,7 +72,7 @@ class Score:
 
 
 def read(path: Path = SITES) -> list[Site]:
-    """The labelled places. Raises ``ValueError`` for an unknown label."""
+    """The labeled places. Raises ``ValueError`` for an unknown label."""
     sites = [Site(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     for site in sites:
         if site.label not in ("flag", "silent", "either"):
@@ -133,7 +133,7 @@ def _row(name: str, parts: list[Score]) -> str:
 def table(found: dict[tuple[str, bool], Score], *, unseen: bool | None) -> str:
     """A table in Markdown, of the seen or the unseen repositories or of all."""
     kept = {key: score for key, score in found.items() if unseen is None or key[1] is unseen}
-    rows = ["| rule | sites | labelled flag | found | warnings that are right |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| rule | sites | labeled flag | found | warnings that are right |", "| --- | --- | --- | --- | --- |"]
     rules = sorted({rule for rule, _ in kept})
     rows += [_row(rule, [score for (name, _), score in kept.items() if name == rule]) for rule in rules]
     rows.append(_row("all", list(kept.values())))

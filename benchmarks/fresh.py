@@ -1,6 +1,6 @@
-"""How right torchlint is on ten repositories that were labelled before it was first run on them.
+"""How right torchlint is on ten repositories that were labeled before it was first run on them.
 
-``benchmarks/evaluation/sealed.jsonl`` lists places that readers of the specification labelled without any output of
+``benchmarks/evaluation/sealed.jsonl`` lists places that readers of the specification labeled without any output of
 torchlint: ``flag`` (a warning or error belongs there), ``info`` (a note, or experts may disagree) or ``silent``. The
 ``scope`` says whether the file alone proves it (``file``) or another file of the project is needed (``project``). Other
 rules, lines or files at which a report of the same fault is as good are ``alternatives``.
@@ -8,7 +8,7 @@ rules, lines or files at which a report of the same fault is as good are ``alter
 ``python benchmarks/fresh.py FOLDER`` lints the checkouts in FOLDER (``FOLDER/owner+name``, at the commits that the file
 names; nothing is fetched), each as one project, and prints by scope:
 
-- *found*: places labelled ``flag`` with a finding, and how many of these findings are warnings or errors;
+- *found*: places labeled ``flag`` with a finding, and how many of these findings are warnings or errors;
 - *warnings*: at how many places of each label torchlint warns.
 
 ``--places FILE`` takes other labels: ``benchmarks/evaluation/fresh.jsonl`` has 521 places in thirty repositories. With
@@ -42,7 +42,7 @@ Spoken = Mapping[tuple[str, str, int], Severity]
 
 @dataclass(frozen=True)
 class Place:
-    """One labelled place. Keys that an entry of ``alternatives`` lacks are those of the place."""
+    """One labeled place. Keys that an entry of ``alternatives`` lacks are those of the place."""
 
     repository: str
     commit: str
@@ -79,7 +79,7 @@ class Result:
 
 
 def read(path: Path = PLACES) -> list[Place]:
-    """The labelled places. Raises ``ValueError`` for an unknown label."""
+    """The labeled places. Raises ``ValueError`` for an unknown label."""
     places = [Place(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     for place in places:
         if place.label not in LABELS:
@@ -102,7 +102,7 @@ def results(places: Iterable[Place], folder: Path, *, near: bool = False) -> lis
 def table(found: list[Result]) -> str:
     """A table in Markdown: a row for each scope, and for the synchronizations in both."""
     rows = [
-        "| places | labelled flag | found | as warnings | warnings at `flag` | at `info` | at `silent` |",
+        "| places | labeled flag | found | as warnings | warnings at `flag` | at `info` | at `silent` |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         _row("in one file", [result for result in found if result.place.scope == "file"]),
         _row("across files", [result for result in found if result.place.scope == "project"]),
@@ -123,7 +123,7 @@ def _row(name: str, found: list[Result]) -> str:
 
 def by_rule(found: list[Result]) -> str:
     """A table in Markdown with a row for each rule."""
-    rows = ["| rule | labelled flag | found | warnings at `flag` | at `info` | at `silent` |"]
+    rows = ["| rule | labeled flag | found | warnings at `flag` | at `info` | at `silent` |"]
     rows.append("| --- | --- | --- | --- | --- | --- |")
     for rule in sorted({result.place.rule for result in found}):
         here = [result for result in found if result.place.rule == rule]
@@ -133,7 +133,7 @@ def by_rule(found: list[Result]) -> str:
 
 
 def main() -> None:
-    """Print the tables and, with ``--details``, every miss and every warning that is not labelled so."""
+    """Print the tables and, with ``--details``, every miss and every warning that is not labeled so."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="the folder with the checkouts, as owner+name")
     parser.add_argument("--places", type=Path, default=PLACES, help="the labels (%(default)s)")

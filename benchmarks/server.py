@@ -123,7 +123,7 @@ def typed(client: Client, folder: Path, path: Path, repeat: int) -> Row:
         answers.append(time.perf_counter() - begun)
         data = text.encode()
         begun = time.perf_counter()
-        plan.analyse(data, str(path))
+        plan.analyze(data, str(path))
         alone.append(time.perf_counter() - begun)
     client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     return Row(path.relative_to(folder).as_posix(), end["line"], min(alone), min(answers))

@@ -45,12 +45,12 @@ def _of_shortcuts(data: bytes) -> str | None:
     """Compare with and without shortcuts, except files that LibCST refuses or changes, or without PyTorch."""
     if b"torch" not in data:
         return None
-    everything = plan()._replace(exhaustive=True).analyse(data, "input.py")
+    everything = plan()._replace(exhaustive=True).analyze(data, "input.py")
     if any(f.rule == SYNTAX_ERROR for f in everything.result.findings):
         return None if is_parsable(data) or refused(data) else "a file that names torch and does not parse is clean"
     if not _is_kept(data):
         return None
-    found = plan().analyse(data, "input.py")
+    found = plan().analyze(data, "input.py")
     for one, other in ((found.result.findings, everything.result.findings), (found.facts, everything.facts)):
         if one != other:
             return f"shortcuts change the result: {one} and not {other}"[:500]

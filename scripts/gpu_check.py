@@ -119,10 +119,10 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=gpu_parts.PARTS, default=list(gpu_parts.PARTS), metavar="PART")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="for each part")
     parser.add_argument("--part", choices=gpu_parts.PARTS, help=argparse.SUPPRESS)
-    parser.add_argument("--modelled", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--modeled", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.modelled or arguments.part:
-        print(json.dumps(gpu_parts.PARTS[arguments.part][0](arguments.on) if arguments.part else gpu_parts.modelled()))
+    if arguments.modeled or arguments.part:
+        print(json.dumps(gpu_parts.PARTS[arguments.part][0](arguments.on) if arguments.part else gpu_parts.modeled()))
         return 0
     import torch
 

@@ -114,7 +114,7 @@ def _featured(
         wrong.append(difference(name, "fault", f"{wanted} code was not recorded"))
     wrong += _waiting(name, run)
     if run.uncounted_waits:
-        wrong.append(difference(name, "undecided", "; ".join(run.notes) or "synchronisations were not counted"))
+        wrong.append(difference(name, "undecided", "; ".join(run.notes) or "synchronizations were not counted"))
     return row, wrong
 
 
@@ -158,7 +158,7 @@ def profile(mode: str) -> dict[str, Any]:
     return {**calibrate.profile(torch.cuda.get_device_name()), "differences": []}
 
 
-def modelled() -> dict[str, int]:
+def modeled() -> dict[str, int]:
     """How often each operation of the self-test synchronizes in the simulation."""
     from torchlint.runtime.recorder import Recorder
     from torchlint.runtime.selftest.operations import PROBES
@@ -175,19 +175,19 @@ def modelled() -> dict[str, int]:
     return {name: max(count - counts["identity"], 0) for name, count in counts.items()}
 
 
-def synchronising(mode: str) -> dict[str, Any]:
+def synchronizing(mode: str) -> dict[str, Any]:
     """Which operations synchronize, as reported by torch and in the simulation."""
-    command = [sys.executable, str(Path(__file__).with_name("gpu_check.py")), "--modelled"]
+    command = [sys.executable, str(Path(__file__).with_name("gpu_check.py")), "--modeled"]
     own = json.loads(output(command, CUDA_VISIBLE_DEVICES="").splitlines()[-1])
     if mode != "gpu":
-        return {"modelled": own, "skipped": "needs a GPU to compare with", "differences": []}
-    from torchlint.runtime.calibrate import synchronising
+        return {"modeled": own, "skipped": "needs a GPU to compare with", "differences": []}
+    from torchlint.runtime.calibrate import synchronizing
 
-    counted = synchronising()
+    counted = synchronizing()
     wrong = [
         difference(name, *account_differs(counted[name], own[name])) for name in counted if counted[name] != own[name]
     ]
-    return {"counted": counted, "modelled": own, "differences": wrong}
+    return {"counted": counted, "modeled": own, "differences": wrong}
 
 
 def account_differs(counted: int, own: int) -> tuple[str, str]:
@@ -369,7 +369,7 @@ PARTS: dict[str, tuple[Callable[[str], dict[str, Any]], int]] = {
     "programs": (programs, 120),
     "features": (features, 240),
     "profile": (profile, 60),
-    "synchronising": (synchronising, 60),
+    "synchronizing": (synchronizing, 60),
     "trace": (trace, 60),
     "timeline": (timeline, 60),
     "cells": (cells, 60),

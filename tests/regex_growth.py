@@ -1,8 +1,8 @@
-"""Finds regular expressions that may take more than linear time, by analysing their structure without running them.
+"""Finds regular expressions that may take more than linear time, by analyzing their structure without running them.
 
 A pattern is converted to an automaton over character classes. A search takes more than linear time if some text can be
 matched repeatedly in two ways, by two loops (or by one loop and the search itself, which starts again at every
-character), and what follows the loops may fail. Anchors and lookarounds of one character are modelled exactly; longer
+character), and what follows the loops may fail. Anchors and lookarounds of one character are modeled exactly; longer
 lookarounds and backreferences are assumed to match always; a bounded repetition is not a loop.
 """
 

@@ -12,7 +12,7 @@ from torchlint.confirm.verdict import Status
 from torchlint.model import Recipe
 from torchlint.report.figures import duration, number, percent
 
-READS = Recipe("synchronisations", "finding", "reads")
+READS = Recipe("synchronizations", "finding", "reads")
 MOVES = Recipe("blocking-uploads", "finding", "copies")
 LOADER = [1, 9, 1, 15]
 
@@ -67,10 +67,10 @@ def test_a_program_that_waits_for_data_is_told_so_first(tmp_path: Path) -> None:
     recorded.process(recorded.event("sync", ITEM, 10), recorded.at(LOADER, "batch", 10, ns=7_000_000))
     assert opening(recorded) == [
         "A step waits 700 us for data, as measured here.",
-        "A step makes 1 wait for the device: about 10 us on a GPU (modelled).",
+        "A step makes 1 wait for the device: about 10 us on a GPU (modeled).",
         "Fixing 1 finding would save at most about 10 us a step.",
         "How long a step takes on a GPU is not known; with `--gpu-step TIME`, costs are given as shares of it.",
-        "Modelled times use the price profile 'nominal' (assumed, not measured).",
+        "Modeled times use the price profile 'nominal' (assumed, not measured).",
     ]
 
 
@@ -81,7 +81,7 @@ def test_without_a_gpu_the_report_begins_with_copies_and_waits_and_not_with_the_
     first, *_ = opening(recorded)
     assert first == (
         "A step makes 2 copies to the device, 1 copy to the host and 3 waits for the device, "
-        "blocking copies included: about 60 us on a GPU (modelled)."
+        "blocking copies included: about 60 us on a GPU (modeled)."
     )
     found = recorded.judged().answer
     assert found.step_us is None
@@ -99,9 +99,9 @@ def test_with_the_time_of_a_step_on_a_gpu_costs_are_shares_of_it(tmp_path: Path)
     recorded.process(recorded.event("sync", ITEM, 10))
     judged = recorded.judged(step=200.0)
     text = render(judged)
-    assert "about 10 us on a GPU (modelled; 5 % of a step of 200 us)." in text
+    assert "about 10 us on a GPU (modeled; 5 % of a step of 200 us)." in text
     assert "would save at most about 10 us a step (5 % of a step of 200 us)." in text
-    assert "1 a step, about 10 us (modelled; 5 % of a step)" in text
+    assert "1 a step, about 10 us (modeled; 5 % of a step)" in text
     assert "--gpu-step" not in text
     assert judged.verdicts[0].share == pytest.approx(0.05)
 
@@ -131,7 +131,7 @@ def test_on_a_gpu_the_measured_time_of_reads_is_a_part_of_the_step(tmp_path: Pat
     recorded = Recorded(tmp_path, ITEM, READS)
     account = {"explained": 0, "unexplained": 10}
     recorded.process(
-        recorded.event("sync", ITEM, 10), mode="gpu", device="H", synchronisations=account, mark={"ns": 2_500_000}
+        recorded.event("sync", ITEM, 10), mode="gpu", device="H", synchronizations=account, mark={"ns": 2_500_000}
     )
     assert opening(recorded) == [
         "A step takes 1 ms, and hardly waits for data.",
@@ -153,7 +153,7 @@ def test_the_parts_of_a_step_add_up_to_it(tmp_path: Path) -> None:
     assert found.step_us == pytest.approx(sum(part.us for part in found.parts))
 
 
-def test_what_a_gpu_has_not_measured_is_modelled_beside_what_it_has(tmp_path: Path) -> None:
+def test_what_a_gpu_has_not_measured_is_modeled_beside_what_it_has(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     account = {"explained": 0, "unexplained": 10}
     recorded.process(
@@ -161,12 +161,12 @@ def test_what_a_gpu_has_not_measured_is_modelled_beside_what_it_has(tmp_path: Pa
         recorded.at([4, 8, 4, 22], "download", 10, non_blocking=False),
         mode="gpu",
         device="H",
-        synchronisations=account,
+        synchronizations=account,
         mark={"ns": 2_500_000},
     )
     bases = [part.basis.value for part in recorded.judged().answer.parts if part.name.startswith("blocked")]
-    assert bases == ["measured", "modelled"]
-    assert "278 us measured and 20 us modelled" in opening(recorded)[1]
+    assert bases == ["measured", "modeled"]
+    assert "278 us measured and 20 us modeled" in opening(recorded)[1]
 
 
 def test_a_run_that_left_the_simulated_subset_says_nothing_about_steps(tmp_path: Path) -> None:

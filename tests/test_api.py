@@ -94,7 +94,7 @@ def test_the_example_prints_a_finding(capsys: pytest.CaptureFixture[str]) -> Non
     assert re.match(r"2 TL\d+ ", capsys.readouterr().out)
 
 
-# -- behaviour ---------------------------------------------------------------------------------------
+# -- behavior ---------------------------------------------------------------------------------------
 
 
 def test_text_and_bytes_give_the_same_findings() -> None:

@@ -191,7 +191,7 @@ def test_settings_and_files_can_be_shown_without_linting(capsys: pytest.CaptureF
 
 
 @pytest.mark.usefixtures("folder")
-def test_colour_comes_only_when_asked_for_or_on_a_terminal() -> None:
+def test_color_comes_only_when_asked_for_or_on_a_terminal() -> None:
     assert "\x1b" not in torchlint("guilty.py").stdout
     assert "\x1b" in torchlint("--color", "always", "guilty.py").stdout
 

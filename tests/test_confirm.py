@@ -268,7 +268,7 @@ def test_the_report_says_what_a_step_costs(tmp_path: Path) -> None:
     assert totals["uploads"] == pytest.approx(7 / 15)
     assert totals["upload_bytes"] == pytest.approx(7 * 128 / 15)
     assert document["unflagged"][0]["line"] == 19
-    assert document["unflagged"][0]["kind"] == "synchronisation"
+    assert document["unflagged"][0]["kind"] == "synchronization"
 
 
 def test_findings_of_a_report_are_confirmed(tmp_path: Path) -> None:
@@ -283,13 +283,13 @@ def test_findings_of_a_report_are_confirmed(tmp_path: Path) -> None:
 
 def test_a_budget_that_is_kept_and_one_that_is_not(tmp_path: Path) -> None:
     write(tmp_path, TRAINING)
-    write(tmp_path, "[tool.torchlint.budget]\nsynchronisations = 2\n", "kept.toml")
-    write(tmp_path, "synchronisations = 1\nupload-bytes = 1000\n", "over.toml")
+    write(tmp_path, "[tool.torchlint.budget]\nsynchronizations = 2\n", "kept.toml")
+    write(tmp_path, "synchronizations = 1\nupload-bytes = 1000\n", "over.toml")
     kept = confirm(tmp_path, "--fail-on", "never", "--budget", "kept.toml", "--", "program.py")
     assert kept.returncode == 0, kept.stderr
     over = confirm(tmp_path, "--fail-on", "never", "--budget", "over.toml", "--", "program.py")
     assert over.returncode == 1
-    assert "over budget: 2 synchronisations a step, 1 allowed: program.py:11 (1), program.py:15 (1)" in over.stderr
+    assert "over budget: 2 synchronizations a step, 1 allowed: program.py:11 (1), program.py:15 (1)" in over.stderr
 
 
 # -- evidence, judged again ----------------------------------------------------------------------
@@ -429,7 +429,7 @@ def test_a_block_of_code_is_observed(tmp_path: Path) -> None:
     write(tmp_path, source + "print(torch.cuda.is_available(), torch.Tensor.to is before)\n")
     done = warm_run(tmp_path, "-m", "program")
     assert done.returncode == 0, done.stderr
-    assert "8 synchronisations at program.py:20" in done.stdout
+    assert "8 synchronizations at program.py:20" in done.stdout
     assert done.stdout.endswith("False True\n")
 
 
@@ -487,7 +487,7 @@ def test_tests_are_observed(tmp_path: Path) -> None:
     assert (plain.returncode, "torchlint" in plain.stdout) == (0, False)
     done = warm_run(tmp_path, *command, "--torchlint-confirm")
     assert done.returncode == 0, done.stdout
-    assert "8 synchronisations at training.py:17" in done.stdout
+    assert "8 synchronizations at training.py:17" in done.stdout
 
 
 # -- compare and calibrate -----------------------------------------------------------------------

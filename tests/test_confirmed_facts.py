@@ -64,13 +64,13 @@ import torch
     [
         ("if len(sys.argv) > 9:\n    import helper", "not reached", "its file was never loaded in this run"),
         ("import helper", "not reached", "never evaluated in this run"),
-        ("import helper\nhelper.train()", "confirmed", "8 synchronisations"),
-        ("import runpy\nrunpy.run_path('helper.py')['train']()", "confirmed", "8 synchronisations"),
-        ("import runpy\nrunpy.run_module('helper')['train']()", "confirmed", "8 synchronisations"),
+        ("import helper\nhelper.train()", "confirmed", "8 synchronizations"),
+        ("import runpy\nrunpy.run_path('helper.py')['train']()", "confirmed", "8 synchronizations"),
+        ("import runpy\nrunpy.run_module('helper')['train']()", "confirmed", "8 synchronizations"),
         (
             "from runpy import run_path\nimport os\nrun_path(os.path.join(os.getcwd(), 'helper.py'))['train']()",
             "confirmed",
-            "8 synchronisations",
+            "8 synchronizations",
         ),
         ("if len(sys.argv) > 9:\n    import helper\nexec(open('helper.py').read())", "unknown", "cannot be counted"),
     ],

@@ -217,7 +217,7 @@ def test_readings_survive_being_written(tmp_path: Path) -> None:
         ({"verdict": "arguable"}, "readings.jsonl:1: the verdict 'arguable'"),
         ({"sight": "new"}, "'new' is none of fresh, first, seen"),
         ({"place": None}, "a single reading needs its place"),
-        ({"colour": "red"}, "colour"),
+        ({"color": "red"}, "color"),
     ],
 )
 def test_a_row_that_is_no_reading_is_an_error(tmp_path: Path, change: dict[str, str], said: str) -> None:

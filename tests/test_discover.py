@@ -140,7 +140,7 @@ def test_named_files_are_taken_even_if_excluded_unless_that_is_forced() -> None:
     assert found(*named, exclude=("vendor",), force_exclude=True) == ["c.py"]
 
 
-def test_gitignore_is_honoured_at_every_level() -> None:
+def test_gitignore_is_honored_at_every_level() -> None:
     touch(
         ".git/config",
         "a.py",
@@ -239,11 +239,11 @@ def test_a_link_to_a_folder_that_is_named_is_followed() -> None:
 def test_the_tree_reaches_as_far_as_the_configuration(named: str) -> None:
     touch("project/other/a.py", "project/sub/b.py", "project2/c.py")
     Path("project/sub/link").symlink_to("../other")
-    Path("project/sub/neighbour").symlink_to("../../project2")  # whose name begins alike
+    Path("project/sub/neighbor").symlink_to("../../project2")  # whose name begins alike
     write("project/torchlint.toml", "")
     listed = files([named], Configurations(named), str(Path.cwd()))
     assert {path.rpartition("/")[2] for path in listed.files} == {"a.py", "b.py"}
-    assert listed.unfollowed == ["project/sub/neighbour"]
+    assert listed.unfollowed == ["project/sub/neighbor"]
 
 
 @needs_links

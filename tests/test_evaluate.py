@@ -1,4 +1,4 @@
-"""The evaluation script counts what torchlint says at labelled places."""
+"""The evaluation script counts what torchlint says at labeled places."""
 
 from __future__ import annotations
 

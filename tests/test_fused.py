@@ -16,7 +16,7 @@ def findings(optimizer: str, device: str, target: str | None) -> int:
         f"optimizer = torch.optim.{optimizer}(model.parameters(), lr=0.1)\n"
     )
     plan = session.plan(Config(select=("TL603",), target_torch=target))
-    return len(plan.analyse(code.encode(), "train.py").result.findings)
+    return len(plan.analyze(code.encode(), "train.py").result.findings)
 
 
 @pytest.mark.parametrize(

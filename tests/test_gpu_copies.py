@@ -173,7 +173,7 @@ def test_prices_are_measured_on_memory_that_was_written(clock: Recorder) -> None
     found = calibrate.prices()
     assert found["pageable_bytes_per_us"] == found["pinned_bytes_per_us"] == found["download_bytes_per_us"] == 1000
     assert found["copy_us"] == pytest.approx(0.004), "four bytes"
-    assert found["synchronise_us"] == pytest.approx(1.05), "twenty reads, and the synchronization at their end"
+    assert found["synchronize_us"] == pytest.approx(1.05), "twenty reads, and the synchronization at their end"
     assert {facts["pinned"] for _, facts, _ in clock.of("upload")} == {False, True}
 
 

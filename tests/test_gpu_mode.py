@@ -50,7 +50,7 @@ def test_the_account_of_torch_is_off_again_after_the_observation(tmp_path: Path)
         observation.start()
         assert trace._switch().value
         _gpu_trace.StreamSynchronizationCallbacks.fire_callbacks(0)
-        assert observation.evidence()["synchronisations"] == {"explained": 0, "unexplained": 1}
+        assert observation.evidence()["synchronizations"] == {"explained": 0, "unexplained": 1}
         observation.stop()
         assert not trace._switch().value
         assert state() == before
@@ -100,7 +100,7 @@ def test_a_missing_account_is_not_a_count_of_zero(tmp_path: Path) -> None:
     observation = Observation(order(tmp_path, untraced=True), "gpu")
     observation.start()
     observation.stop()
-    assert observation.evidence()["synchronisations"] is None
+    assert observation.evidence()["synchronizations"] is None
 
 
 class Nvml:

@@ -21,7 +21,7 @@ from torchlint.config.config import Config
 from torchlint.model import FileResult, RunResult, Severity
 from torchlint.run import session
 from torchlint.run.cache import Cache
-from torchlint.run.engine import Analysis, analyse
+from torchlint.run.engine import Analysis, analyze
 from torchlint.text import size
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
@@ -127,7 +127,7 @@ def tree(folder: Path, count: int = 12) -> list[str]:
 def circles_on_file03(data: bytes, path: str, *rest: object, **more: object) -> Analysis:
     if path.endswith("file03.py"):
         data = GUILTY.encode() + b"# circle"
-    return analyse(data, path, *rest, **more)  # type: ignore[arg-type]
+    return analyze(data, path, *rest, **more)  # type: ignore[arg-type]
 
 
 def hangs_on_file03(data: bytes, path: str, *rest: object, **more: object) -> Analysis:
@@ -135,12 +135,12 @@ def hangs_on_file03(data: bytes, path: str, *rest: object, **more: object) -> An
     if path.endswith("file03.py"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
         time.sleep(600)
-    return analyse(data, path, *rest, **more)  # type: ignore[arg-type]
+    return analyze(data, path, *rest, **more)  # type: ignore[arg-type]
 
 
 @forking
 def test_a_process_that_hangs_costs_only_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchlint.run.engine.analyse", hangs_on_file03)
+    monkeypatch.setattr("torchlint.run.engine.analyze", hangs_on_file03)
     monkeypatch.setattr("torchlint.base.limits.patience", lambda _: 5.0)  # for a file that takes milliseconds
     result = session.run(tree(tmp_path), session.plan(Config()), jobs=2)
     assert "timeout" in the_timeout(result)

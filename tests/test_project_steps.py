@@ -144,7 +144,7 @@ def test_a_file_without_any_sign_of_a_device_is_named_until_the_project_shows_on
 
 
 @pytest.mark.parametrize("program", ["def main(model, loader):", "class Trainer:\n    def main(self, model, loader):"])
-def test_a_program_without_a_device_trains_on_the_cpu_whatever_its_neighbours_do(tmp_path: Path, program: str) -> None:
+def test_a_program_without_a_device_trains_on_the_cpu_whatever_its_neighbors_do(tmp_path: Path, program: str) -> None:
     indent = "        " if program.startswith("class") else "    "
     body = f"{indent}for x in loader:\n{indent}    loss = model(x).mean()\n{indent}    loss.backward()\n"
     text = f"{program}\n{body}{indent}    print(loss.item())\n\n\nif __name__ == '__main__':\n    print(main)\n"

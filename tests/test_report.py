@@ -172,7 +172,7 @@ def test_quiet_text_leaves_out_the_closing_count() -> None:
     assert rendered("text", run_of(), quiet=True) == ""
 
 
-def test_colour_comes_only_when_asked_for_and_changes_no_word() -> None:
+def test_color_comes_only_when_asked_for_and_changes_no_word() -> None:
     plain = rendered("text", run_of(FIXED, ADVICE, problems=(PROBLEM,)))
     colored = rendered("text", run_of(FIXED, ADVICE, problems=(PROBLEM,)), color=True)
     assert "\x1b" not in plain
@@ -670,7 +670,7 @@ def test_nothing_that_was_linted_can_steer_a_terminal(name: str) -> None:
     assert output.encode("utf-8")
 
 
-def test_colour_lets_no_foreign_control_sequence_through() -> None:
+def test_color_lets_no_foreign_control_sequence_through() -> None:
     output = rendered("text", hostile_run(), "\n".join(["\x1b[31m\u202e"] * 5), color=True, verbose=1)
     assert controls(re.sub(r"\x1b\[(0|1|3[1246]|1;3[136])m", "", output)) == []
 

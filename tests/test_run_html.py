@@ -60,7 +60,7 @@ def ordered(folder: Path, name: str = "train.py", arguments: tuple[str, ...] = (
         },
         recipes={
             "0": Recipe("blocking-uploads", "finding", "copies"),
-            "1": Recipe("synchronisations", "finding", "reads"),
+            "1": Recipe("synchronizations", "finding", "reads"),
             "2": Recipe("born-on-host", "finding", "copies"),
             "3": Recipe("pageable-batches", "finding", "copies"),
         },
@@ -132,7 +132,7 @@ def recorded(folder: Path, made: Order, **more: Any) -> Result:
         "sources": {},
         "switch": None,
         "flags": [{"flag": "benchmark", "value": True, "before": False, "site": site(path, MOVE), "layers": 1}],
-        "synchronisations": None,
+        "synchronizations": None,
         **more,
     }
     (folder / "evidence-x-1.json").write_text(json.dumps(document), encoding="utf-8")
@@ -157,8 +157,8 @@ def page(tmp_path: Path) -> str:
 
 def test_the_answer_is_the_headline_and_its_parts_are_a_bar(page: str) -> None:
     assert "A step waits 4 ms for data, as measured here." in words(re.findall("<h1>.*?</h1>", page)[0])
-    assert re.findall('<rect class="(data|blocked|rest) (measured|modelled)" x="0', page) == [("data", "measured")]
-    assert 'class="blocked modelled"' in page
+    assert re.findall('<rect class="(data|blocked|rest) (measured|modeled)" x="0', page) == [("data", "measured")]
+    assert 'class="blocked modeled"' in page
     assert 'class="rest' not in page, "what the CPU computes is no part of a step on a GPU"
 
 
@@ -203,7 +203,7 @@ def test_the_gutter_shows_rates_bytes_times_and_signs(page: str) -> None:
     assert "4 ms" in words(loader)
 
 
-def test_lines_that_never_ran_are_grey_and_refuted_findings_keep_their_reason(page: str) -> None:
+def test_lines_that_never_ran_are_gray_and_refuted_findings_keep_their_reason(page: str) -> None:
     assert re.findall(r'<div class="l hit never" id="f0-(\d+)">', page) == ["4"]
     assert '<div class="note refuted">' in page
     assert "none moved to the device as it left the loader" in words(page)
@@ -321,7 +321,7 @@ def test_the_page_shows_the_source_as_it_was_when_it_ran(tmp_path: Path) -> None
 def test_many_findings_stay_below_the_limit(tmp_path: Path) -> None:
     made = ordered(tmp_path)
     many = {str(n): finding("TL301", READ, "train.py", fix=FIX) for n in range(250)}
-    reads = Recipe("synchronisations", "finding", "reads")
+    reads = Recipe("synchronizations", "finding", "reads")
     order.write(Order(**{**vars(made), "findings": many, "recipes": dict.fromkeys(many, reads)}))
     page = render(recorded(tmp_path, made), ())
     assert len(page.encode()) < LIMIT

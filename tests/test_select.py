@@ -43,6 +43,15 @@ def test_topics_and_prefixes_select_their_rules(selector: str) -> None:
     assert on(select=(selector,)) == {"TL101", "TL102"}
 
 
+def test_the_former_spelling_of_a_topic_selects_and_configures_its_rules() -> None:
+    reads = [rule("TL301", "sync-in-hot-loop"), rule("TL401", "loader-not-pinned")]
+    check(["synchronisation"], reads, "--select")
+    assert chosen(reads, Config()._replace(select=("synchronisation",))) - ALWAYS == {"TL301"}
+    assert "synchronisation" not in selectors(reads)
+    with pytest.raises(ConfigError, match="did you mean 'synchronization'"):
+        check(["synchronizations"], reads, "--select")
+
+
 def test_names_select_as_ids_do() -> None:
     assert on(select=("device-round-trip",)) == on(select=("TL201",)) == {"TL201"}
 

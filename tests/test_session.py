@@ -13,7 +13,7 @@ from torchlint.config.config import Config
 from torchlint.model import RunResult
 from torchlint.run import parallel, session
 from torchlint.run.cache import Cache
-from torchlint.run.engine import Analysis, analyse, screen_alone
+from torchlint.run.engine import Analysis, analyze, screen_alone
 from torchlint.run.screened import Screened
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
@@ -142,7 +142,7 @@ def test_a_process_that_dies_while_it_screens_costs_nothing(tmp_path: Path, monk
 def dies_on_file03(data: bytes, path: str, *rest: object, **more: object) -> Analysis:
     if path.endswith("file03.py"):
         os._exit(1)
-    return analyse(data, path, *rest, **more)  # type: ignore[arg-type]
+    return analyze(data, path, *rest, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the replacement reaches other processes by forking")
@@ -151,7 +151,7 @@ def test_a_process_that_dies_costs_only_its_file(tmp_path: Path, monkeypatch: py
 
     if multiprocessing.get_start_method() != "fork":
         pytest.skip("the replacement reaches other processes by forking")
-    monkeypatch.setattr("torchlint.run.engine.analyse", dies_on_file03)
+    monkeypatch.setattr("torchlint.run.engine.analyze", dies_on_file03)
     result = run(tree(tmp_path), jobs=2)
     assert len(result.findings) == 13
     assert [Path(p.path).name for p in result.problems] == ["file03.py"]

@@ -429,7 +429,7 @@ def test_tests_that_train_are_trainings(tmp_path: Path, workers: tuple[str, ...]
     write(tmp_path, FITS, "training.py")
     tests = "".join(f"def test_{n}():\n    fit({n})\n\n" for n in (6, 5, 3, 2))
     write(tmp_path, f"from training import fit\n\n{tests}", "test_it.py")
-    write(tmp_path, "[tool.torchlint.budget]\nsynchronisations = 2\nuploads = 1\n", "pyproject.toml")
+    write(tmp_path, "[tool.torchlint.budget]\nsynchronizations = 2\nuploads = 1\n", "pyproject.toml")
     command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
     done = warm_run(tmp_path, *command, *workers, "--torchlint-confirm")
     assert done.returncode == 0, done.stdout
@@ -461,13 +461,13 @@ def test_a_report_tells_training_from_evaluation(tmp_path: Path) -> None:
             optimizer.step()
         """
     write(tmp_path, source)
-    write(tmp_path, "synchronisations = 0\nuploads = 0\n", "budget.toml")
+    write(tmp_path, "synchronizations = 0\nuploads = 0\n", "budget.toml")
     document = confirmed(tmp_path, "--budget", "budget.toml", "--fail-on", "never", "--", "program.py")
     assert document["status"] == 0, document["stderr"]
     run = document["run"]
     assert (run["steps"], run["unit"], run["phases"]["evaluation"]["count"]) == (10, "optimizer step", 12)
-    assert document["totals"]["synchronisations"] == 0
-    assert document["evaluation"]["synchronisations"] == pytest.approx(2, abs=0.1)
+    assert document["totals"]["synchronizations"] == 0
+    assert document["evaluation"]["synchronizations"] == pytest.approx(2, abs=0.1)
     verdicts = [finding["verdict"] for finding in document["findings"] if finding["line"] == 10]
     assert verdicts
     assert {verdict["phase"] for verdict in verdicts} == {"evaluation"}

@@ -256,4 +256,4 @@ def test_a_damaged_price_list_is_refused(tmp_path: Path) -> None:
             assert "\n" not in str(problem), name
         else:
             assert min(loaded.pageable, loaded.pinned, loaded.download) > 0, name
-            assert max(loaded.copy, loaded.synchronise, loaded.launch) < float("inf"), name
+            assert max(loaded.copy, loaded.synchronize, loaded.launch) < float("inf"), name

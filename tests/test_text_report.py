@@ -42,7 +42,7 @@ def test_findings_are_sorted_by_severity_heat_topic_and_place() -> None:
         at(1, 1, 2, rule="TL109", path="a.py", heat=Heat.EPOCH),
         at(1, 1, 2, rule="TL105", path="c.py", heat=Heat.STEP),
         at(9, 1, 2, rule="TL104", path="b.py", heat=Heat.STEP),
-        at(1, 1, 2, rule="TL103", path="z.py", heat=Heat.STEP, topic="synchronisation"),
+        at(1, 1, 2, rule="TL103", path="z.py", heat=Heat.STEP, topic="synchronization"),
         at(1, 1, 2, rule="TL102", path="z.py", heat=Heat.ELEMENT, topic="portability"),
         at(1, 1, 2, rule="TL101", path="z.py", severity=Severity.ERROR, heat=None),
     ]

@@ -127,16 +127,16 @@ def test_broken_files_are_found_by_every_process_and_come_from_the_cache(capsys:
     assert reports[0]["summary"]["unchecked"] == 1
 
 
-def test_a_broken_file_is_analysed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_file_is_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A project has nothing to say about it."""
     seen: list[str] = []
-    analyse = Plan.analyse
+    analyze = Plan.analyze
 
     def counted(self: Plan, data: bytes, path: str, *more: Any) -> Analysis:
         seen.append(path)
-        return analyse(self, data, path, *more)
+        return analyze(self, data, path, *more)
 
-    monkeypatch.setattr(Plan, "analyse", counted)
+    monkeypatch.setattr(Plan, "analyze", counted)
     Path("broken.py").write_text("import torch\ndef f(:\n")
     session.run(["broken.py", "clean.py"], session.plan(Config()), jobs=1)
     assert sorted(seen) == ["broken.py", "clean.py"]

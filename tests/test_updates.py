@@ -93,13 +93,13 @@ def test_a_change_that_tells_other_files_nothing_lints_only_the_changed_file(
     contents = {str(tmp_path / name): content(text) for name, (text, *_) in VARIANTS.items() if text is not None}
     tree = linted_anew(contents)
     linted = []
-    analyse = engine.analyse
+    analyze = engine.analyze
 
     def noted(data: bytes, path: str, *given: object, **named: object) -> engine.Analysis:
         linted.append(Path(path).name)
-        return analyse(data, path, *given, **named)  # type: ignore[arg-type]
+        return analyze(data, path, *given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(engine, "analyse", noted)
+    monkeypatch.setattr(engine, "analyze", noted)
     path = str(tmp_path / "pkg" / "optim.py")
     tree.update({path: contents[path] + b"# a comment\n"})
     assert set(linted) == {"optim.py"}

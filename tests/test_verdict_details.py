@@ -37,7 +37,7 @@ def judged(folder: Path, recipe: Recipe, *events: Any, rule: str = "TL301", **mo
 
 
 NONE = {"count": 0, "bytes": 0, "ns": 0, "steady": [0, 0, 0], "phases": {}, "each": None, "steps": []}
-READS = Recipe("synchronisations", "evidence", "reads", least=2)
+READS = Recipe("synchronizations", "evidence", "reads", least=2)
 
 
 # -- cost by line ----------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def test_what_happens_in_one_step_does_not_lead_the_list_whatever_it_costs(tmp_p
     found = run.recorded(tmp_path, made, events=[often, once], marks={})
     assert [(spot.line, spot.cost > 100) for spot in found.hot] == [(3, False), (1, True)]
     assert "  train.py:1:1: in 1 of 40 steps, on average about " in render(found)
-    assert "  train.py:3:14: 1 a step, about 10 us (modelled): 40 synchronisations" in render(found)
+    assert "  train.py:3:14: 1 a step, about 10 us (modeled): 40 synchronizations" in render(found)
 
 
 def test_a_finding_whose_code_runs_in_few_steps_is_listed_after_the_others(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ class Recorded:
             "marks": {"0": mark},
             "events": list(events),
             "flags": [],
-            "synchronisations": None,
+            "synchronizations": None,
             "switch": None,
             **more,
         }
@@ -113,7 +113,7 @@ class Recorded:
         return self.judged().verdicts[0]
 
 
-READS = Recipe("synchronisations", "evidence", "waits", least=2)
+READS = Recipe("synchronizations", "evidence", "waits", least=2)
 
 
 def test_counts_a_step_leave_the_first_step_out(tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ def test_counts_a_step_leave_the_first_step_out(tmp_path: Path) -> None:
     recorded.process(recorded.event("sync", ITEM, 20, why="read"))
     found = recorded.verdict()
     assert (found.status, found.count, found.per_step, found.basis) == (Status.CONFIRMED, 20, 2.0, Basis.COUNTED)
-    assert found.cost_basis is Basis.MODELLED
-    assert found.cost == pytest.approx(2 * prices.load("nominal").synchronise)
+    assert found.cost_basis is Basis.MODELED
+    assert found.cost == pytest.approx(2 * prices.load("nominal").synchronize)
     assert found.share is None
 
 
@@ -163,9 +163,9 @@ def test_the_time_of_blocking_copies_is_a_bound_that_can_only_refute(tmp_path: P
     facts = {"pinned": True, "non_blocking": False, "bytes": 1000}
     recorded.process(recorded.event("upload", MOVE, 10, ns=1_000_000, **facts), mode="gpu", device="A GPU")
     found = recorded.verdict()
-    assert (found.status, found.cost_basis, found.share) == (Status.CONFIRMED, Basis.MODELLED, None)
+    assert (found.status, found.cost_basis, found.share) == (Status.CONFIRMED, Basis.MODELED, None)
     assert "upper bound, since it includes work that was queued before: at most 100 us a step" in found.reason
-    assert "Modelled times use the price profile" in render(recorded.judged())
+    assert "Modeled times use the price profile" in render(recorded.judged())
     cheap = Recorded(tmp_path, MOVE, moves, "TL202")
     cheap.process(cheap.event("upload", MOVE, 10, ns=10_000, **facts), mode="gpu", device="A GPU")
     found = cheap.verdict()
@@ -185,12 +185,12 @@ def test_time_in_workers_is_no_share_of_a_step(tmp_path: Path) -> None:
 
 def test_waits_that_were_not_counted_are_unknown(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
-    recorded.process(mode="gpu", device="A GPU", synchronisations=None)
+    recorded.process(mode="gpu", device="A GPU", synchronizations=None)
     found = recorded.verdict()
-    assert (found.status, "torch did not report synchronisations" in found.reason) == (Status.UNKNOWN, True)
+    assert (found.status, "torch did not report synchronizations" in found.reason) == (Status.UNKNOWN, True)
     account = {"explained": 0, "unexplained": 0}
     counted = Recorded(tmp_path / "counted", ITEM, READS)
-    counted.process(mode="gpu", device="A GPU", synchronisations=account)
+    counted.process(mode="gpu", device="A GPU", synchronizations=account)
     assert counted.verdict().status is Status.REFUTED
 
 
@@ -209,7 +209,7 @@ def test_what_workers_do_is_not_added_to_what_blocks_the_step(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("count", "steady", "status", "words"),
     [
-        (10, 9, Status.CONFIRMED, "10 synchronisations"),
+        (10, 9, Status.CONFIRMED, "10 synchronizations"),
         (10, 0, Status.REFUTED, "but nothing of it happens in the steps after the first one"),
     ],
 )
@@ -289,11 +289,11 @@ def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:
     judged = recorded.judged()
     assert [(spot.kind, spot.line, spot.per_step) for spot in judged.hot] == [
         ("upload", 2, 1.0),
-        ("synchronisation", 1, 1.0),
+        ("synchronization", 1, 1.0),
     ]
     (line,) = (line for line in render(judged).splitlines() if line.startswith("  program.py:2:5: "))
     assert "1 a step, about " in line
-    assert line.endswith(" (modelled): 10 copies to the device, 1.0 GB in all")
+    assert line.endswith(" (modeled): 10 copies to the device, 1.0 GB in all")
 
 
 def test_what_the_profiler_saw_is_compared_with_what_was_counted(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_what_the_profiler_saw_is_compared_with_what_was_counted(tmp_path: Path)
 def test_waits_that_torch_does_not_report_are_named(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     account = {"explained": 3, "unexplained": 0}
-    recorded.process(recorded.event("sync", ITEM, 20), mode="gpu", device="A GPU", synchronisations=account)
+    recorded.process(recorded.event("sync", ITEM, 20), mode="gpu", device="A GPU", synchronizations=account)
     assert "0 elsewhere; it does not report waits inside CUDA libraries" in render(recorded.judged())
 
 
@@ -334,8 +334,8 @@ def test_a_budget_names_the_worst_lines_first(tmp_path: Path) -> None:
         recorded.event("sync", ITEM, 10),
         recorded.at([2, 4, 2, 21], "upload", 20, bytes=2000, pinned=True, non_blocking=False),
     )
-    found = recorded.judged(synchronisations=2, uploads=2, **{"pageable-uploads": 0, "upload-bytes": 199}).excesses
-    assert [(excess.key, excess.figure) for excess in found] == [("synchronisations", 3.0), ("upload-bytes", 200.0)]
+    found = recorded.judged(synchronizations=2, uploads=2, **{"pageable-uploads": 0, "upload-bytes": 199}).excesses
+    assert [(excess.key, excess.figure) for excess in found] == [("synchronizations", 3.0), ("upload-bytes", 200.0)]
     assert [figure for _, figure in found[0].lines] == [2.0, 1.0]
 
 
@@ -343,12 +343,12 @@ def test_a_run_without_steps_or_accelerator_cannot_be_held_against_a_budget(tmp_
     recorded = Recorded(tmp_path, ITEM, READS)
     recorded.process(mode="cpu")
     with pytest.raises(budget.BudgetProblem, match="on the CPU"):
-        recorded.judged(synchronisations=1)
+        recorded.judged(synchronizations=1)
     nothing = {"count": 0, "unit": "batch", "median_ns": None, "total_ns": 0}
     recorded = Recorded(tmp_path, ITEM, READS)
     recorded.process(steps=nothing)
     with pytest.raises(budget.BudgetProblem, match="had no steps"):
-        recorded.judged(synchronisations=1)
+        recorded.judged(synchronizations=1)
 
 
 def test_a_finding_survives_the_way_through_the_order(tmp_path: Path) -> None:
@@ -377,7 +377,7 @@ def test_profiles_are_checked(tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     text = Path(prices.__file__).with_name("profiles").joinpath("nominal.json").read_text(encoding="utf-8")
     own.write_text(text.replace('"nominal"', '"own"').replace("10.0", "20.0"), encoding="utf-8")
-    assert (prices.load(str(own)).name, prices.load(str(own)).synchronise) == ("own", 20.0)
+    assert (prices.load(str(own)).name, prices.load(str(own)).synchronize) == ("own", 20.0)
     for broken in (text[:-30], "{}", text.replace("31500.0", "0.0")):
         own.write_text(broken, encoding="utf-8")
         with pytest.raises(prices.ProfileProblem):

@@ -42,7 +42,7 @@ TOPICS = {
     "0": "lint",
     "1": "copies",
     "2": "transfers",
-    "3": "synchronisation",
+    "3": "synchronization",
     "4": "loading",
     "5": "backends",
     "6": "optimization",
@@ -50,6 +50,8 @@ TOPICS = {
     "8": "precision",
     "9": "compile",
 }
+# Earlier spellings of topics, which selections still accept.
+FORMER_TOPICS = {"synchronisation": "synchronization"}
 
 
 PROGRAMS = ("training", "inference")

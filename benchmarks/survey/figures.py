@@ -18,7 +18,7 @@ _INK = "#7d8590"
 _TOPICS = {
     "copies": "#3b82c4",
     "transfers": "#8a63d2",
-    "synchronisation": "#d1495b",
+    "synchronization": "#d1495b",
     "loading": "#2a9d8f",
     "backends": "#b98b1d",
     "optimization": "#c2602b",

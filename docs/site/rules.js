@@ -3,7 +3,7 @@
   "use strict";
 
   const TOPICS = {
-    0: "lint", 1: "copies", 2: "transfers", 3: "synchronisation", 4: "loading", 5: "backends",
+    0: "lint", 1: "copies", 2: "transfers", 3: "synchronization", 4: "loading", 5: "backends",
     6: "optimization", 7: "portability", 8: "precision", 9: "compile",
   };
 

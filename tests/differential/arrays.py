@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from hypothesis import strategies as st
 
-from tests.behaviour.programs import ARRAYS
+from tests.behavior.programs import ARRAYS
 from tests.differential.case import Case
 from tests.differential.text import often, pick, placed
 

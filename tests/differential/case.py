@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
-from tests.behaviour.inputs import made
-from tests.behaviour.observe import Outcome, differences, outcome
-from tests.behaviour.surroundings import Surroundings, simulated_cuda
+from tests.behavior.inputs import made
+from tests.behavior.observe import Outcome, differences, outcome
+from tests.behavior.surroundings import Surroundings, simulated_cuda
 from tests.differential.lookalikes import Elsewhere
 from torchlint.config.config import Config
 from torchlint.model import Safety

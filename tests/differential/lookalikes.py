@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from hypothesis import strategies as st
 
-from tests.behaviour.inputs import made
+from tests.behavior.inputs import made
 
 NAME = "Own"
 _SUBCLASS = f"""class {NAME}(torch.Tensor):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from tests.behaviour.surroundings import Surroundings
+from tests.behavior.surroundings import Surroundings
 from tests.differential.case import Case
 
 T = TypeVar("T")

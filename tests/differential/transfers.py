@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.behaviour.programs import ARRAYS
+from tests.behavior.programs import ARRAYS
 from tests.differential.arrays import ODD
 from tests.differential.case import Case
 from tests.differential.text import HEAD, often, pick, placed, surroundings

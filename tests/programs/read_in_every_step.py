@@ -10,5 +10,5 @@ for step in range(6):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    total += loss.item()  # TL301 confirmed "6 synchronisations"
+    total += loss.item()  # TL301 confirmed "6 synchronizations"
 print(total)

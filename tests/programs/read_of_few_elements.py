@@ -11,5 +11,5 @@ for step in range(3):
     loss.backward()
     optimizer.step()
     for value in out.detach():
-        seen.append(value.item())  # TL302 refuted "2 synchronisations a step"
+        seen.append(value.item())  # TL302 refuted "2 synchronizations a step"
 print(len(seen))

@@ -11,5 +11,5 @@ for step in range(3):
     loss.backward()
     optimizer.step()
     for value in out.detach():
-        seen.append(value.item())  # TL302 confirmed "120 synchronisations, 40 a step"
+        seen.append(value.item())  # TL302 confirmed "120 synchronizations, 40 a step"
 print(len(seen))

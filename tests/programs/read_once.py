@@ -10,5 +10,5 @@ for step in range(1):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    total += loss.item()  # TL301 refuted "1 synchronisation in the whole run"
+    total += loss.item()  # TL301 refuted "1 synchronization in the whole run"
 print(total)

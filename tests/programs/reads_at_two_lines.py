@@ -11,6 +11,6 @@ for step in range(6):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    total += loss.item()  # TL301 confirmed "12 synchronisations"
+    total += loss.item()  # TL301 confirmed "12 synchronizations"
     total += float(out.max())
 print(total)

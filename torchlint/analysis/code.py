@@ -15,7 +15,7 @@ from torchlint.analysis.scopes.reaching import ReachingDefinitions
 from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
 from torchlint.analysis.syntax.followed import FollowedNodes
-from torchlint.analysis.syntax.identifiers import Spellings, normalised, spelled_as_written
+from torchlint.analysis.syntax.identifiers import Spellings, normalized, spelled_as_written
 from torchlint.analysis.syntax.lazy_positions import LazyPositions
 from torchlint.analysis.syntax.positions import Layout, Positions
 from torchlint.analysis.syntax.tree import Identifiers, Keys, NodeIndex, attribute_key, spelling_key
@@ -90,7 +90,7 @@ class Code:
             tree = depth.with_room(text, lambda: cst.parse_module(text))
         except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
             raise syntax_problem(text, error) from None
-        spellings = normalised(tree, text)
+        spellings = normalized(tree, text)
         module = cls(tree, text, path, target_torch, project, text_index=text_index)
         module._spellings = spellings
         return module

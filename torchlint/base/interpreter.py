@@ -1,4 +1,4 @@
-"""Settings of the interpreter while a file is analysed: the recursion limit and the garbage collector."""
+"""Settings of the interpreter while a file is analyzed: the recursion limit and the garbage collector."""
 
 from __future__ import annotations
 

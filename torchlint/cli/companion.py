@@ -196,7 +196,7 @@ class _Progress:
 
     def show(self, steps: int, seconds: float, waits: int) -> None:
         """Redraw the line."""
-        text = f"torchlint: {steps} steps in {seconds:.0f} s, {waits} synchronisations"
+        text = f"torchlint: {steps} steps in {seconds:.0f} s, {waits} synchronizations"
         sys.stderr.write(f"\r\x1b[2K{text}")
         sys.stderr.flush()
 
@@ -280,6 +280,6 @@ def _calibrate(arguments: argparse.Namespace) -> int:
     print_text(
         f"{arguments.output_file}: prices of {measured.device}: {measured.pageable / 1000:.1f} GB/s from pageable and "
         f"{measured.pinned / 1000:.1f} GB/s from pinned memory, {measured.copy:.1f} us a copy, "
-        f"{measured.synchronise:.1f} us a synchronisation\n"
+        f"{measured.synchronize:.1f} us a synchronization\n"
     )
     return CLEAN

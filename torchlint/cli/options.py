@@ -299,7 +299,7 @@ def _verdict(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def _calibrate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     calibrate = commands.add_parser(
         "calibrate",
-        help="measure what copies and synchronisations cost on this GPU",
+        help="measure what copies and synchronizations cost on this GPU",
         description="Measure prices on a GPU, and which operations synchronize; write them as a profile.",
     )
     calibrate.add_argument(
@@ -321,7 +321,7 @@ def _program(group: argparse.ArgumentParser, modes: tuple[str, ...], where: str)
 
 def _judging(group: argparse.ArgumentParser) -> None:
     group.add_argument(
-        "--profile", metavar="NAME", default="nominal", help="prices for modelled times; default: nominal"
+        "--profile", metavar="NAME", default="nominal", help="prices for modeled times; default: nominal"
     )
     group.add_argument(
         "--gpu-step",

@@ -19,7 +19,7 @@ from torchlint.config.presets import PRESETS, Facts, presets_of
 from torchlint.config.values import nearest
 from torchlint.groups import ADVICE, DEAD, GROUPS, PREVIEW, group_of, on_by_default
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
-from torchlint.rule import CORE_PREFIX, TOPICS, prefix_of, topic_by_id, topic_of
+from torchlint.rule import CORE_PREFIX, FORMER_TOPICS, TOPICS, prefix_of, topic_by_id, topic_of
 
 ALL = "ALL"
 _LIKE_AN_ID = re.compile(r"[A-Za-z]{2,12}[0-9]+|[A-Z]{2,12}")
@@ -82,7 +82,7 @@ def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
     """Raise for a selector that matches nothing; ``where`` names the file and key, or the option."""
     valid = selectors(rules)
     for selector in given:
-        if selector not in valid:
+        if FORMER_TOPICS.get(selector, selector) not in valid:
             raise ConfigError(f"{where}: {_unknown(selector, valid)}")
 
 
@@ -214,6 +214,7 @@ def _all_weights(rules: Sequence[Facts]) -> dict[str, dict[str, int]]:
             **dict.fromkeys(presets[rule_id], 1),
             groups[rule_id]: 2,
             topics[rule_id]: 3,
+            **{former: 3 for former, topic in FORMER_TOPICS.items() if topic == topics[rule_id]},
             **{prefix: 2 + count for count, prefix in enumerate(_prefixes(rule_id))},
             rule_id: _EXACT,
             name: _EXACT,

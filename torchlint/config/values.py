@@ -13,7 +13,7 @@ SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")
 # The keys of a budget, each a limit per step, with descriptions.
 BUDGET: Mapping[str, str] = {
-    "synchronisations": "Synchronizations allowed per step.",
+    "synchronizations": "Synchronizations allowed per step.",
     "uploads": "Copies to the device allowed per step.",
     "upload-bytes": "Bytes that may be copied to the device per step.",
     "pageable-uploads": "Copies to the device from pageable (not pinned) memory allowed per step.",
@@ -180,7 +180,7 @@ def tables(value: object) -> Mapping[str, Any]:
 def budget(value: object) -> Mapping[str, float]:
     """The limits of a budget."""
     if not isinstance(value, dict):
-        raise WrongValue(f"must be a table, not {kind(value)}; write synchronisations = 1 in it")
+        raise WrongValue(f"must be a table, not {kind(value)}; write synchronizations = 1 in it")
     for key, limit in value.items():
         if key not in BUDGET:
             raise WrongValue(f"has no key {quote(key)}{advice(key, BUDGET, 'keys')}")

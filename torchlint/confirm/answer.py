@@ -1,8 +1,8 @@
 """The answer that a report begins with: what a step takes, and how much of it is waiting.
 
-A step waits for data (measured), is blocked by copies and reads (measured or modelled), and computes. On the simulated
+A step waits for data (measured), is blocked by copies and reads (measured or modeled), and computes. On the simulated
 GPU the processor computes in place of the device, and how long that takes says nothing: the answer consists of copies,
-waits and their modelled time, and of waiting for data.
+waits and their modeled time, and of waiting for data.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Answer:
     parts: tuple[Part, ...] = ()
 
     @property
-    def modelled(self) -> bool:
-        """Whether a part is modelled."""
-        return any(part.basis is Basis.MODELLED and part.us for part in self.parts)
+    def modeled(self) -> bool:
+        """Whether a part is modeled."""
+        return any(part.basis is Basis.MODELED and part.us for part in self.parts)
 
     @property
     def blocked(self) -> float:
@@ -74,13 +74,13 @@ def answer(run: Run, prices: Prices, totals: Totals | None, verdicts: tuple[Verd
 
 
 def _blocked(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> list[Part]:
-    """How long copies and reads block a step: as a GPU has measured it at findings, and modelled for all others."""
+    """How long copies and reads block a step: as a GPU has measured it at findings, and modeled for all others."""
     measured = [verdict for verdict in verdicts if run.mode == "gpu" and _is_measured(verdict, run)]
     known = {id(event) for verdict in measured for event in verdict.events}
     events = [event for event in run.events if event.main and blocks(event) and id(event) not in known]
-    modelled = each_step(run, events, prices.of) or 0.0
+    modeled = each_step(run, events, prices.of) or 0.0
     found = [Part(BLOCKED, sum(verdict.cost or 0.0 for verdict in measured), Basis.MEASURED)] if measured else []
-    return found + ([Part(BLOCKED, modelled, Basis.MODELLED)] if modelled or not measured else [])
+    return found + ([Part(BLOCKED, modeled, Basis.MODELED)] if modeled or not measured else [])
 
 
 def _is_measured(verdict: Verdict, run: Run) -> bool:
@@ -98,9 +98,9 @@ def _worth(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> list[str]
     found = [verdict for verdict in verdicts if _counts(verdict, run)]
     if not found:
         return []
-    modelled = any(verdict.cost_basis is Basis.MODELLED for verdict in found)
+    modeled = any(verdict.cost_basis is Basis.MODELED for verdict in found)
     whole = sum(verdict.cost or 0.0 for verdict in found)
-    saved = f"{'about ' if modelled else ''}{duration(whole)}"
+    saved = f"{'about ' if modeled else ''}{duration(whole)}"
     if run.mode != "sim":
         return [f"Fixing {times(len(found), 'finding')} saves at most {saved} a step."]
     share = f" ({_share(whole, prices)})" if prices.step else ""
@@ -114,7 +114,7 @@ def _share(us: float, prices: Prices) -> str:
 
 
 def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> list[str]:
-    """What is known without a GPU: copies and waits with their modelled time, and waiting for data, by time."""
+    """What is known without a GPU: copies and waits with their modeled time, and waiting for data, by time."""
     blocked = sum(part.us for part in parts if part.name == BLOCKED)
     what = _step_of(run)
     made = [
@@ -122,14 +122,14 @@ def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> li
         for count, one, several in (
             (found.uploads, "copy to the device", "copies to the device"),
             (found.downloads, "copy to the host", "copies to the host"),
-            (found.synchronisations, "wait for the device", "waits for the device"),
+            (found.synchronizations, "wait for the device", "waits for the device"),
         )
         if count
     ]
     first = f"{what} copies nothing and never waits for the device."
     if made:
-        basis = f"modelled; {_share(blocked, prices)}" if prices.step else "modelled"
-        included = ", blocking copies included" if found.synchronisations and len(made) > 1 else ""
+        basis = f"modeled; {_share(blocked, prices)}" if prices.step else "modeled"
+        included = ", blocking copies included" if found.synchronizations and len(made) > 1 else ""
         listed = f"{', '.join(made[:-1])} and {made[-1]}{included}" if len(made) > 1 else made[0]
         first = f"{what} makes {listed}: about {duration(blocked)} on a GPU ({basis})."
     if found.waiting_us < (run.step_ns or 0) / 1000 * _LITTLE:
@@ -139,7 +139,7 @@ def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> li
 
 
 def _advice(prices: Prices, parts: list[Part]) -> list[str]:
-    """How modelled times become shares of a step."""
+    """How modeled times become shares of a step."""
     if prices.step or not any(part.us for part in parts if part.name == BLOCKED):
         return []
     return ["How long a step takes on a GPU is not known; with `--gpu-step TIME`, costs are given as shares of it."]
@@ -165,7 +165,7 @@ def _blocking(step: float, parts: list[Part]) -> list[str]:
     if not found:
         return []
     whole = sum(part.us for part in found)
-    about = "about " if any(part.basis is Basis.MODELLED for part in found) else ""
+    about = "about " if any(part.basis is Basis.MODELED for part in found) else ""
     bases = " and ".join(f"{duration(part.us)} {part.basis.value}" for part in found)
     said = f"{percent(whole / step)}, {found[0].basis.value if len(found) == 1 else bases}"
     return [f"Copies and reads block a step for {about}{duration(whole)} ({said})."]

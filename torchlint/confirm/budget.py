@@ -72,7 +72,7 @@ def _place(event: Event) -> str:
 
 
 def _counts(key: str, event: Event) -> bool:
-    if key == "synchronisations":
+    if key == "synchronizations":
         return waits(event)
     if key == "pageable-uploads":
         return event.kind == "upload" and not event.facts.get("pinned")

@@ -17,7 +17,7 @@ from torchlint.report.figures import duration
 NO_MARK = Mark(loaded=True, placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
 HOST = frozenset(("array", "arrays", "data", "batch", "pin"))
 EVALUATIONS = "evaluation"  # the kind of the events of marks
-# What costs less than this part of a step is negligible. Modelled costs have no share unless the user says how long a
+# What costs less than this part of a step is negligible. Modeled costs have no share unless the user says how long a
 # step takes, since one of the simulation does not last as long as on a GPU: they are held against a fast one, in
 # microseconds.
 SHARE = 0.001
@@ -91,8 +91,8 @@ class Case:
         if self.run.mode != "gpu" or not waits or verdict.cost is None:
             return verdict
         reason = f"{verdict.reason}: at most {duration(verdict.cost)}{' a step' if self.run.all_steps else ''}"
-        cost = self._modelled(events, verdict.phase or self.run.main)
-        return replace(verdict, reason=reason, cost=cost, cost_basis=Basis.MODELLED if cost else None, share=None)
+        cost = self._modeled(events, verdict.phase or self.run.main)
+        return replace(verdict, reason=reason, cost=cost, cost_basis=Basis.MODELED if cost else None, share=None)
 
     def refuted(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
         """The finding has no cost in this run."""
@@ -139,10 +139,10 @@ class Case:
         if measured and any(event.ns for event in events):
             return self._sum(events, lambda event, part: time_of(event, part) / 1000, phase), Basis.MEASURED
         if self.run.mode == "sim" and any(self.prices.of(event) for event in events):
-            return self._modelled(events, phase), Basis.MODELLED
+            return self._modeled(events, phase), Basis.MODELED
         return None, None
 
-    def _modelled(self, events: Sequence[Event], phase: str) -> float:
+    def _modeled(self, events: Sequence[Event], phase: str) -> float:
         return self._sum(events, self.prices.of, phase)
 
     def _sum(self, events: Sequence[Event], figure: Figure, phase: str) -> float:
@@ -153,12 +153,12 @@ class Case:
     def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None, phase: str) -> float | None:
         """The share of a step's time, if it is that of processes that make steps, and both are measured.
 
-        On the simulated GPU, modelled costs are held against a step that lasts as long as the user says.
+        On the simulated GPU, modeled costs are held against a step that lasts as long as the user says.
         """
         if cost is None or not any(event.main for event in events):
             return None
         if self.run.mode == "sim":
-            given = self.prices.step if basis is Basis.MODELLED and phase == self.run.main else None
+            given = self.prices.step if basis is Basis.MODELED and phase == self.run.main else None
             return min(cost / given, 1.0) if given else None
         step_ns = self.run.phases[phase].median_ns
         return min(cost * 1000 / step_ns, 1.0) if basis is Basis.MEASURED and step_ns else None

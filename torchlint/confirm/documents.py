@@ -81,7 +81,7 @@ def _described(result: Result) -> dict[str, Any]:
         "notes": run.notes,
         "profile": result.prices.name,
         "profiled": dict(run.profiled) if run.profiled else None,
-        "synchronisations": dict(run.account) if run.account else None,
+        "synchronizations": dict(run.account) if run.account else None,
     }
 
 

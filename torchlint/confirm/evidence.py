@@ -248,7 +248,7 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
         events=_events(documents),
         marks=_marks(documents),
         flags=first.get("flags", ()),
-        account=first.get("synchronisations"),
+        account=first.get("synchronizations"),
         switch=first["switch"],
         profiled=first.get("profiled"),
         unfinished=sum(d["ended"]["how"] == "running" for d in mains),

@@ -1,4 +1,4 @@
-"""Prices: what copies and synchronizations cost on some device, for modelled times."""
+"""Prices: what copies and synchronizations cost on some device, for modeled times."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Prices:
     pinned: float
     download: float
     copy: float
-    synchronise: float
+    synchronize: float
     launch: float
     step: float | None = None
 
     def of(self, event: Event, part: Figures | None = None) -> float:
-        """The modelled time of events, or of a part of them, in microseconds."""
+        """The modeled time of events, or of a part of them, in microseconds."""
         count, size, _ = part or event.whole
         if event.kind == "sync":
-            return count * self.synchronise
+            return count * self.synchronize
         if event.kind not in ("upload", "download"):
             return 0.0
         pinned = bool(event.facts.get("pinned"))
         if pinned and event.facts.get("non_blocking"):
             return count * self.launch  # the rest overlaps with the program
-        waits = 0.0 if event.facts.get("non_blocking") else self.synchronise
+        waits = 0.0 if event.facts.get("non_blocking") else self.synchronize
         rate = self.download if event.kind == "download" else self.pinned if pinned else self.pageable
         return count * (self.copy + waits) + size / rate
 
@@ -76,11 +76,11 @@ def _prices(values: dict[str, Any]) -> Prices:
         pinned=float(figures["pinned_bytes_per_us"]),
         download=float(figures["download_bytes_per_us"]),
         copy=float(figures["copy_us"]),
-        synchronise=float(figures["synchronise_us"]),
+        synchronize=float(figures["synchronize_us"]),
         launch=float(figures["launch_us"]),
     )
     rates = (prices.pageable, prices.pinned, prices.download)
-    if min(rates) <= 0 or min(prices.copy, prices.synchronise, prices.launch) < 0:
+    if min(rates) <= 0 or min(prices.copy, prices.synchronize, prices.launch) < 0:
         raise NotStored("holds prices that cannot be")
     return prices
 

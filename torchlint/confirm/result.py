@@ -114,7 +114,7 @@ def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
 def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sources: Sources) -> HotSpot:
     place, phase = events[0].place, phase_of(run, events)
     return HotSpot(
-        kind={"sync": "synchronisation"}.get(events[0].kind, events[0].kind),
+        kind={"sync": "synchronization"}.get(events[0].kind, events[0].kind),
         path=relative_to(order.base, place.path) if place.known else "",
         line=place.line,
         column=sources.column(place) if place.known else 0,

@@ -230,7 +230,7 @@ class _Instrumented(TypedDict, total=False):
     """What single instruments add, if they were active."""
 
     flags: list[_Write]
-    synchronisations: _Account | None
+    synchronizations: _Account | None
     profiled: _Profiled | None
     device_steps: _DeviceSteps
 

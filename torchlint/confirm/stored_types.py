@@ -165,7 +165,7 @@ class _Prices(TypedDict):
     pinned_bytes_per_us: float
     download_bytes_per_us: float
     copy_us: float
-    synchronise_us: float
+    synchronize_us: float
     launch_us: float
 
 

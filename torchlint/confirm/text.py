@@ -75,13 +75,13 @@ def _steps(run: Run) -> str:
 
 
 def _answer(result: Result) -> list[str]:
-    """What a step takes and waits for, and which prices stand behind modelled times."""
+    """What a step takes and waits for, and which prices stand behind modeled times."""
     lines = list(result.answer.sentences)
-    modelled = any(verdict.cost_basis is Basis.MODELLED for verdict in result.verdicts)
-    if modelled or result.answer.modelled:
+    modeled = any(verdict.cost_basis is Basis.MODELED for verdict in result.verdicts)
+    if modeled or result.answer.modeled:
         prices = result.prices
         measured = f"measured on {prices.device}" if prices.device else "assumed, not measured"
-        lines.append(f"Modelled times use the price profile {prices.name!r} ({measured}).")
+        lines.append(f"Modeled times use the price profile {prices.name!r} ({measured}).")
     return lines
 
 
@@ -124,7 +124,7 @@ def figures(verdict: Verdict, result: Result) -> str:
     often = [f"{number(verdict.per_step)} {_step(verdict.phase)}"] if verdict.per_step else []
     if verdict.cost is None or verdict.cost_basis is None:
         return ", ".join([*often, verdict.basis.value]) if often and verdict.basis is not None else ""
-    about = "about " if verdict.cost_basis is Basis.MODELLED else ""
+    about = "about " if verdict.cost_basis is Basis.MODELED else ""
     beside = "in workers, beside the step" if verdict.beside else ""
     basis = "; ".join(filter(None, [verdict.cost_basis.value, share(verdict, result), beside]))
     return ", ".join([*often, f"{about}{duration(verdict.cost)} ({basis})"])
@@ -134,7 +134,7 @@ def _burst(found: Burst, cost: float | None, basis: Basis | None) -> str:
     """What happens in few steps: how often it would be a step says nothing, and its cost is an average."""
     if not cost or basis is None:
         return found.text
-    about = "about " if basis is Basis.MODELLED else ""
+    about = "about " if basis is Basis.MODELED else ""
     return f"{found.text}, on average {about}{duration(cost)} a step ({basis.value})"
 
 
@@ -145,7 +145,7 @@ def share(verdict: Verdict, result: Result) -> str:
     blocked = result.answer.blocked
     if result.run.mode != "sim" or verdict.phase != result.run.main or not verdict.cost or not blocked:
         return ""
-    if verdict.cost_basis is not Basis.MODELLED:
+    if verdict.cost_basis is not Basis.MODELED:
         return ""
     return f"{percent(min(verdict.cost / blocked, 1.0))} of copies and reads"
 
@@ -175,9 +175,10 @@ def _per_step(found: Totals, mode: str) -> str:
         return waiting
     pageable = f"{number(found.pageable_uploads)} pageable"
     counts = [
-        f"{number(found.uploads)} copies to the device ({size(found.upload_bytes)}, {pageable})",
+        f"{number(found.uploads)} {'copy' if found.uploads == 1 else 'copies'} to the device "
+        f"({size(found.upload_bytes)}, {pageable})",
         f"{number(found.downloads)} to the host ({size(found.download_bytes)})",
-        f"{number(found.synchronisations)} synchronisations",
+        f"{number(found.synchronizations)} synchronizations",
         waiting,
     ]
     return ", ".join(counts)
@@ -186,7 +187,7 @@ def _per_step(found: Totals, mode: str) -> str:
 def _account(result: Result) -> str:
     account = result.run.account or {}
     return (
-        f"torch reported {account['explained'] + account['unexplained']} synchronisations: {account['explained']} in "
+        f"torch reported {account['explained'] + account['unexplained']} synchronizations: {account['explained']} in "
         f"copies that were seen, {account['unexplained']} elsewhere; it does not report waits inside CUDA libraries "
         "(unique, sorting, allocation and release of memory, barriers of NCCL)"
     )
@@ -228,8 +229,8 @@ def _spot(spot: HotSpot) -> str:
     head, _, tail = noun.partition(" ")
     counted = f"{times(spot.count, head)}{f' {tail}' if tail else ''}"
     if spot.burst is not None:
-        return f"  {at}: {_burst(spot.burst, spot.cost, Basis.MODELLED)}: {counted}{copied}"
-    cost = f", about {duration(spot.cost)} (modelled)" if spot.cost else ""
+        return f"  {at}: {_burst(spot.burst, spot.cost, Basis.MODELED)}: {counted}{copied}"
+    cost = f", about {duration(spot.cost)} (modeled)" if spot.cost else ""
     return f"  {at}: {number(spot.per_step)} {_step(spot.phase)}{cost}: {counted}{copied}"
 
 

@@ -21,7 +21,7 @@ class Totals:
     pageable_uploads: float
     downloads: float
     download_bytes: float
-    synchronisations: float
+    synchronizations: float
     waiting_us: float
 
 
@@ -52,7 +52,7 @@ def totals(run: Run, phase: str | None = None) -> Totals | None:
         pageable_uploads=count(lambda event: event.kind == "upload" and not event.facts.get("pinned")),
         downloads=count(lambda event: event.kind == "download"),
         download_bytes=copied("download"),
-        synchronisations=count(waits),
+        synchronizations=count(waits),
         waiting_us=(each_step(run, _main(run, "batch"), lambda _, part: part.ns, phase) or 0.0) / 1000,
     )
 

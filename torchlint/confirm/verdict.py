@@ -24,7 +24,7 @@ class Basis(str, enum.Enum):
 
     MEASURED = "measured"
     COUNTED = "counted"
-    MODELLED = "modelled"
+    MODELED = "modeled"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ CUDNN = "torch.backends.cudnn"
 BENCHMARK = f"{CUDNN}.benchmark"
 DETERMINISTIC = f"{CUDNN}.deterministic"
 ENABLED = f"{CUDNN}.enabled"
-# Two settings made by calls, which are analysed like flags.
+# Two settings made by calls, which are analyzed like flags.
 ALGORITHMS = "torch.use_deterministic_algorithms"
 AUTOTUNE = "torch.compile.max-autotune"
 # A part of each name, which occurs in every file that writes the flag, even through helper functions.

@@ -21,7 +21,7 @@ OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
 # Methods that wrap a loader and yield its batches.
 LOADER_WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloaders".split())
 # Words in names of functions that make one step.
-STEP_WORDS = frozenset("step update learn optimize optimise batch backward iteration".split())
+STEP_WORDS = frozenset("step update learn optimize optimize batch backward iteration".split())
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 # Words in names of functions that evaluate.
 EVALUATION_WORDS = frozenset(

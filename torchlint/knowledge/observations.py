@@ -18,13 +18,13 @@ KINDS = {
     "wait": Kind(
         "wait for the device",
         "waits for the device",
-        ("synchronisation", "transfers", "copies", "precision"),
+        ("synchronization", "transfers", "copies", "precision"),
         "read values of tensors less often than in every step, or after the step is launched",
     ),
     "read": Kind(
         "read of a tensor's value",
         "reads of a tensor's value",
-        ("synchronisation", "transfers"),
+        ("synchronization", "transfers"),
         "on a GPU each of them waits for the device: keep the value in a tensor",
     ),
     "pageable-upload": Kind(
@@ -36,7 +36,7 @@ KINDS = {
     "pageable-download": Kind(
         "copy from the device to pageable memory",
         "copies from the device to pageable memory",
-        ("synchronisation", "transfers", "copies"),
+        ("synchronization", "transfers", "copies"),
         "copy less often, or everything at once",
     ),
     "data": Kind(
@@ -54,7 +54,7 @@ KINDS = {
     "graph-break": Kind(
         "graph break",
         "graph breaks",
-        ("compile", "synchronisation"),
+        ("compile", "synchronization"),
         "rewrite it so that torch.compile can trace it, or move it out of the compiled function",
     ),
     "recompile": Kind(

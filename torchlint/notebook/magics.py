@@ -186,5 +186,5 @@ def _problem(text: str) -> Broken | None:
     except ValueError as error:
         return Broken(str(error), 1, 1)
     except (RecursionError, MemoryError):
-        return Broken("the code is nested too deeply to be analysed: split it, or exclude the file", 1, 1)
+        return Broken("the code is nested too deeply to be analyzed: split it, or exclude the file", 1, 1)
     return None

@@ -14,7 +14,7 @@ from torchlint.model import Finding, Span
 # Topics: what makes the host wait for the device or moves data comes before what makes kernels slower, and that before
 # what costs no time.
 TOPICS = (
-    "synchronisation",
+    "synchronization",
     "transfers",
     "loading",
     "copies",

@@ -112,11 +112,11 @@ class _File:
 
 
 def lint(data: bytes, path: str, rules: Sequence[type[Rule]], active: frozenset[str], config: Config) -> FileResult:
-    """Lint one file without facts of other files; see :func:`analyse`."""
-    return analyse(data, path, rules, active, config).result
+    """Lint one file without facts of other files; see :func:`analyze`."""
+    return analyze(data, path, rules, active, config).result
 
 
-def analyse(
+def analyze(
     data: bytes,
     path: str,
     rules: Sequence[type[Rule]],
@@ -150,7 +150,7 @@ def analyse(
     if not (known.parses or judged or data.startswith(_UTF16) or file.view.followed().events):
         return file.result()
     try:
-        return limits.within(config.time_limit, lambda: _analysed(file, data, text_index, exhaustive=exhaustive))
+        return limits.within(config.time_limit, lambda: _analyzed(file, data, text_index, exhaustive=exhaustive))
     except limits.OverLimit as over:
         return unfinished(path, str(over), config, file.facts, file.running)
 
@@ -165,7 +165,7 @@ def screen_alone(
     *,
     exhaustive: bool,
 ) -> Screened:
-    """Only prefilter one file, as :func:`analyse` does first."""
+    """Only prefilter one file, as :func:`analyze` does first."""
     data = with_line_feeds(data)
     here, _ = left_on(path, active, config, rules)
     text_index = TextIndex(data)
@@ -192,7 +192,7 @@ def _without_result(path: str, message: str, config: Config, facts: FileFacts) -
     return Analysis(FileResult(path, (failures.refusal(path, message, config),)), facts, unfinished=True)
 
 
-def _analysed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bool) -> Analysis:
+def _analyzed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bool) -> Analysis:
     if len(data) > limits.MAX_BYTES:
         return file.refused("the file is too large to lint (the limit is 4 MB): exclude it")
     try:
@@ -254,7 +254,7 @@ def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, lay
     except SyntaxProblem as problem:
         return file.not_parsed(text, problem.message, problem.line, problem.column)
     except (RecursionError, MemoryError):
-        return file.refused("the code is nested too deeply to be analysed: split it, or exclude the file")
+        return file.refused("the code is nested too deeply to be analyzed: split it, or exclude the file")
     file.said = found.findings
     _keep_all(file, found.findings, text, suppressions)
     file.problems += found.problems

@@ -134,7 +134,7 @@ def fix_files(
         tree.update({path: before[path] for path in unwritten})
     every = tree.result()
     run = narrowing.narrowed(every, {path: change for path, change in both.items() if path in changes})
-    return Fixed(_summarised(run, tally, unwritten, allowed, tree.contents), changes, every)
+    return Fixed(_summarized(run, tally, unwritten, allowed, tree.contents), changes, every)
 
 
 def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
@@ -155,11 +155,11 @@ def _round(tree: Tree, allowed: Safety, tally: _Tally) -> dict[str, bytes]:
     return changed
 
 
-def linter(analyse: Callable[[bytes, float], Analysis], budget: limits.Budget) -> Lint:
+def linter(analyze: Callable[[bytes, float], Analysis], budget: limits.Budget) -> Lint:
     """A function that lints a file with other content, within what is left of its time limit."""
 
     def lint(data: bytes) -> FileResult:
-        analysis = analyse(data, budget.left())
+        analysis = analyze(data, budget.left())
         if analysis.unfinished:
             raise limits.Exhausted
         return analysis.result
@@ -199,7 +199,7 @@ def write(changes: Mapping[str, tuple[bytes, bytes]], trees: Sequence[str]) -> d
     return unwritten
 
 
-def _summarised(
+def _summarized(
     run: RunResult, tally: _Tally, unwritten: Mapping[str, str], allowed: Safety, contents: Mapping[str, bytes]
 ) -> RunResult:
     fixed = tuple(f for path, findings in tally.fixed.items() if path not in unwritten for f in findings)
@@ -264,15 +264,15 @@ def fix_text(
 
 
 def _fix_text(data: bytes, path: str, what: Plan, allowed: Safety, narrowing: Narrowing) -> tuple[bytes, RunResult]:
-    first, analyse = _linted(data, path, what)
+    first, analyze = _linted(data, path, what)
     tally = _Tally(what, narrowing, {path: data})
     budget = tally.budget(path)
-    lint = linter(analyse, budget)
+    lint = linter(analyze, budget)
     with budget.running():
         done = repair(data, first, lint, allowed, budget, partial(tally.wanted, path))
     tally.add(path, done)
     run = narrowing.narrowed(collect([done.result], what, files=1), {path: (data, done.data)})
-    return done.data, _summarised(run, tally, {}, allowed, {path: done.data})
+    return done.data, _summarized(run, tally, {}, allowed, {path: done.data})
 
 
 def _linted(data: bytes, path: str, what: Plan) -> tuple[FileResult, Callable[[bytes, float], Analysis]]:
@@ -280,7 +280,7 @@ def _linted(data: bytes, path: str, what: Plan) -> tuple[FileResult, Callable[[b
     if what.around.files and not is_notebook(path):
         tree = Tree([path], what, jobs=1, given={path: data})
         return tree.analyses[path].result, partial(tree.lint, path)
-    return what.lint(data, path), lambda changed, seconds: what.analyse(changed, path, seconds=seconds)
+    return what.lint(data, path), lambda changed, seconds: what.analyze(changed, path, seconds=seconds)
 
 
 # -- diffs -----------------------------------------------------------------------------------------

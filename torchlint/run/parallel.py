@@ -32,7 +32,7 @@ _SMALL_FILE = 8_000
 Work = tuple[str, bytes]
 
 
-def analyse_all(todo: list[Work], what: Plan, project: Project, jobs: int) -> Iterator[tuple[Work, Analysis]]:
+def analyze_all(todo: list[Work], what: Plan, project: Project, jobs: int) -> Iterator[tuple[Work, Analysis]]:
     """Lint files, in other processes if that pays; in no particular order."""
     shared = _Shared(what, project, dict(todo) if _forks() else None)
     known = _screened_ahead(todo, shared, jobs)
@@ -42,7 +42,7 @@ def analyse_all(todo: list[Work], what: Plan, project: Project, jobs: int) -> It
         yield from _in_processes(left, known, shared, jobs)
         todo = [work for work in todo if work[0] in ended]
     for path, data in todo:
-        yield (path, data), what.analyse(data, path, project, known.get(path))
+        yield (path, data), what.analyze(data, path, project, known.get(path))
 
 
 def _forks() -> bool:
@@ -102,10 +102,10 @@ def _screen(batch: list[str]) -> list[Screened]:
 def _work(batch: list[_Task]) -> list[Analysis | None]:
     """Lint files whose content is what the parent has read; None for a file that has changed since."""
     assert _shared is not None
-    return [_analysed(task, _shared) for task in batch]
+    return [_analyzed(task, _shared) for task in batch]
 
 
-def _analysed(task: _Task, shared: _Shared) -> Analysis | None:
+def _analyzed(task: _Task, shared: _Shared) -> Analysis | None:
     if shared.contents is not None:
         data = shared.contents[task.path]
     else:
@@ -115,7 +115,7 @@ def _analysed(task: _Task, shared: _Shared) -> Analysis | None:
             return None
         if _digest(data) != task.digest:
             return None
-    return shared.what.analyse(data, task.path, shared.project, task.known)
+    return shared.what.analyze(data, task.path, shared.project, task.known)
 
 
 def _digest(data: bytes) -> bytes:
@@ -219,10 +219,10 @@ def _in_processes(
             )
             for task, found in zip(batch, answers, strict=True):
                 data = left.pop(task.path)
-                yield (task.path, data), found or what.analyse(data, task.path, project)
+                yield (task.path, data), found or what.analyze(data, task.path, project)
     except workers.NoProcess:
         for path, data in left.items():
-            yield (path, data), what.analyse(data, path, project)
+            yield (path, data), what.analyze(data, path, project)
 
 
 def _lost_file(path: str, why: Lost, what: Plan) -> Analysis:

@@ -83,9 +83,9 @@ class Plan(NamedTuple):
 
     def lint(self, data: bytes, path: str) -> FileResult:
         """Lint the bytes of one file, as a project of its own."""
-        return self.analyse(data, path).result
+        return self.analyze(data, path).result
 
-    def analyse(
+    def analyze(
         self,
         data: bytes,
         path: str,
@@ -97,7 +97,7 @@ class Plan(NamedTuple):
 
         Without a project it is one of its own. ``seconds`` replaces the time limit of the configuration.
         """
-        from torchlint.run.engine import analyse
+        from torchlint.run.engine import analyze
         from torchlint.run.following import follow_programs
 
         config, active = self.scope(path)
@@ -106,7 +106,7 @@ class Plan(NamedTuple):
         if project is None:
             followed = follow_programs([{path: data}], self.world)
             project = Project(followed=self.with_shown(followed, {path: data}))
-        return analyse(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
+        return analyze(data, path, self.rules, active, config, project, exhaustive=self.exhaustive, known=known)
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:
         """Only prefilter the bytes of one file."""

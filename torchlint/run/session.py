@@ -150,7 +150,7 @@ class Tree:
 
     def _lint_alone(self, paths: set[str], progress: Progress | None) -> None:
         with phase("files alone"):
-            for (path, _), analysis in self._analyse(paths, Project(followed=self._followed), progress):
+            for (path, _), analysis in self._analyze(paths, Project(followed=self._followed), progress):
                 self._alone[path] = analysis
 
     def _combine(self) -> set[str]:
@@ -165,7 +165,7 @@ class Tree:
         """Lint files with facts of others, unless the same queries have had the same results before."""
         known = {path: self._known(path) for path in paths}
         with phase("files again"):
-            for (path, _), analysis in self._analyse({p for p in paths if known[p] is None}, self.project, None):
+            for (path, _), analysis in self._analyze({p for p in paths if known[p] is None}, self.project, None):
                 known[path] = analysis
         for path, found in known.items():
             if found is not None:
@@ -182,7 +182,7 @@ class Tree:
     def _facts(self) -> dict[str, FileFacts]:
         return {path: analysis.facts for path, analysis in self._alone.items()}
 
-    def _analyse(self, paths: set[str], project: Project, progress: Progress | None) -> Iterator[tuple[Work, Analysis]]:
+    def _analyze(self, paths: set[str], project: Project, progress: Progress | None) -> Iterator[tuple[Work, Analysis]]:
         on_disk = [(path, data) for path, data in self.contents.items() if path in paths and path not in self._edited]
         edited = [(path, self.contents[path]) for path in self.contents if path in paths & self._edited]
         for found in chain(self._spread(on_disk, project), self._in_turn(edited, project)):
@@ -192,16 +192,16 @@ class Tree:
     def _spread(self, todo: list[Work], project: Project) -> Iterator[tuple[Work, Analysis]]:
         if self._jobs == 1 or not limits.is_much(data for _, data in todo):
             return self._in_turn(todo, project)
-        from torchlint.run.parallel import analyse_all
+        from torchlint.run.parallel import analyze_all
 
-        return analyse_all(todo, self._what, project, self._jobs)
+        return analyze_all(todo, self._what, project, self._jobs)
 
     def _in_turn(self, todo: list[Work], project: Project) -> Iterator[tuple[Work, Analysis]]:
         for path, data in todo:
             self._begin(path)
             budget = limits.Budget(0)
             with budget.running():
-                found = self._what.analyse(data, path, project)
+                found = self._what.analyze(data, path, project)
             self._seconds[path] = self._seconds.get(path, 0.0) + budget.spent
             yield (path, data), found
 
@@ -255,7 +255,7 @@ class Tree:
 
     def lint(self, path: str, data: bytes, seconds: float) -> Analysis:
         """Lint one file with other content and this project, with this time limit."""
-        return self._what.analyse(data, path, self.project_for(path, data), seconds=seconds)
+        return self._what.analyze(data, path, self.project_for(path, data), seconds=seconds)
 
     def project_for(self, path: str, data: bytes) -> Project:
         """The project for linting other content of a file."""

@@ -60,7 +60,7 @@ def profile(name: str) -> dict[str, Any]:
         "cuda": torch.version.cuda,
         "driver": _driver(),
         "prices": prices(),
-        "synchronising": synchronising(),
+        "synchronizing": synchronizing(),
     }
 
 
@@ -89,7 +89,7 @@ def prices() -> dict[str, float]:
     return {
         **{f"{kind}_bytes_per_us": _HALF / _more(spent, kind, f"{kind} half") for kind in _KINDS},
         "copy_us": max(difference(spent["copies"], spent["reads"]), 0.0) / _SERIES,
-        "synchronise_us": statistics.median(spent["reads"]) / _SERIES,
+        "synchronize_us": statistics.median(spent["reads"]) / _SERIES,
         "launch_us": _launch(),
     }
 
@@ -134,7 +134,7 @@ def _launch() -> float:
     return spent / 1000
 
 
-def synchronising() -> dict[str, int]:
+def synchronizing() -> dict[str, int]:
     """How often each operation of the self-test synchronizes, as reported by torch; -1 if it fails.
 
     Every probe moves its operand to the device and reads its result; these are subtracted.

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import label_of, labelled, size_of
+from torchlint.runtime.labels import label_of, labeled, size_of
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Sites
 
@@ -77,7 +77,7 @@ class Copies:
             self.up(source, size_of(source, target.dtype), how, spent, non_blocking=non_blocking)
         elif here is None:
             self._recorder.add("download", site, size, spent, how=how, non_blocking=non_blocking)
-            labelled(target).left = site
+            labeled(target).left = site
         else:
             self._recorder.add("peer", site, size, spent, how=how, non_blocking=non_blocking)
             return False

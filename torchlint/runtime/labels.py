@@ -91,7 +91,7 @@ def label_of(tensor: torch.Tensor) -> Label | None:
     return getattr(storage_of(tensor), LABEL, None)
 
 
-def labelled(tensor: torch.Tensor) -> Label:
+def labeled(tensor: torch.Tensor) -> Label:
     """A label of a tensor's memory that facts can be added to."""
     storage = storage_of(tensor)
     found = getattr(storage, LABEL, None)

@@ -85,7 +85,7 @@ def _traceable(order: dict[str, Any]) -> list[str]:
     if not failed:
         return []
     order["untraced"] = True
-    return [f"torch's account of synchronisations is not used ({failed[0]}): only copies are counted"]
+    return [f"torch's account of synchronizations is not used ({failed[0]}): only copies are counted"]
 
 
 def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:

@@ -55,7 +55,7 @@ class Folder:
         if tree is not None and not self._changing and tree.contents.get(path) == data:
             return tree.analyses[path].result
         known = self._project if tree is None or self._changing else tree.project_for(path, data)
-        return self.plan.analyse(data, path, known).result
+        return self.plan.analyze(data, path, known).result
 
     def fixed(self, path: str, data: bytes) -> bytes:
         """The content after all safe fixes."""

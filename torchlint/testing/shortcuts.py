@@ -29,7 +29,7 @@ def changes_in(file: FixtureFile) -> list[str]:
 def changes(plan: Plan, text: str, path: str, name: str) -> Iterator[str]:
     """What shortcuts change in the result for a text, which is called this."""
     data = text.encode()
-    ordinary, exhaustive = plan.analyse(data, path), plan._replace(exhaustive=True).analyse(data, path)
+    ordinary, exhaustive = plan.analyze(data, path), plan._replace(exhaustive=True).analyze(data, path)
     if found := _differences(ordinary, exhaustive):
         guilty = _PREFILTER if _differences(ordinary, _unscreened(plan, data, path)) else _LIGHT_TREE
         yield f"{path}: {name}: {guilty}"
@@ -39,7 +39,7 @@ def changes(plan: Plan, text: str, path: str, name: str) -> Iterator[str]:
 def _unscreened(plan: Plan, data: bytes, path: str) -> Analysis:
     """The result for a light tree if no prefilter leaves out anything."""
     everything = plan._replace(exhaustive=True).screen(data, path)
-    return plan.analyse(data, path, known=everything._replace(unnormalized=plan.screen(data, path).unnormalized))
+    return plan.analyze(data, path, known=everything._replace(unnormalized=plan.screen(data, path).unnormalized))
 
 
 def _differences(ordinary: Analysis, other: Analysis) -> list[str]:

@@ -13,7 +13,7 @@ from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants, wording
 from torchlint.knowledge import heat as known
-from torchlint.knowledge.synchronisation import COUNTERS
+from torchlint.knowledge.synchronization import COUNTERS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:

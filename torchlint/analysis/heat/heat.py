@@ -16,7 +16,7 @@ from torchlint.analysis.syntax.walk import children, descendants
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import heat as known
-from torchlint.knowledge.synchronisation import PROFILERS
+from torchlint.knowledge.synchronization import PROFILERS
 from torchlint.model import Heat
 from torchlint.prefilter import concepts
 from torchlint.project.followed import ASSUMED

@@ -11,7 +11,7 @@ from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import heat as known
-from torchlint.knowledge.synchronisation import COUNTERS
+from torchlint.knowledge.synchronization import COUNTERS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:

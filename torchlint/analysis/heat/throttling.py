@@ -11,7 +11,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.knowledge import synchronisation as known
+from torchlint.knowledge import synchronization as known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -90,7 +90,7 @@ class ForwardAnalysis(Generic[StateT]):
     # -- the walk --------------------------------------------------------------------------------
 
     def run(self, body: cst.BaseSuite | cst.Module, state: StateT) -> None:
-        """Analyse the body of a module, class or function, starting from an initial state."""
+        """Analyze the body of a module, class or function, starting from an initial state."""
         end = self._block(body.body, state)
         if end is not None:
             self.exits.append(end)
@@ -189,7 +189,7 @@ class ForwardAnalysis(Generic[StateT]):
         return self._suite(node.orelse.body, state) if node.orelse else state
 
     def _with(self, node: cst.With, state: StateT) -> StateT | None:
-        """Analyse ``with``: if the body always raises, a manager such as ``suppress(OSError)`` may continue there."""
+        """Analyze ``with``: if the body always raises, a manager such as ``suppress(OSError)`` may continue there."""
         seen = [state]
         self._watchers.append(seen)
         end = self._suite(node.body, state)

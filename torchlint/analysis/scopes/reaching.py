@@ -132,10 +132,10 @@ class ReachingDefinitions:
     def _states(self, scope: Scope) -> dict[cst.CSTNode, State]:
         found = self._before.get(scope)
         if found is None:
-            found = self._before[scope] = self._analyse(scope)
+            found = self._before[scope] = self._analyze(scope)
         return found
 
-    def _analyse(self, scope: Scope) -> dict[cst.CSTNode, State]:
+    def _analyze(self, scope: Scope) -> dict[cst.CSTNode, State]:
         by_anchor: dict[cst.CSTNode, list[Binding]] = {}
         initial: dict[str, frozenset[Binding]] = {}
         for name, bindings in scope.bindings.items():

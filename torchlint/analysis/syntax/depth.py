@@ -94,7 +94,7 @@ def with_room(text: str, parse: Callable[[], T]) -> T:
 def _branches(text: str, offset: int) -> TooDeep:
     line = text.count("\n", 0, offset) + 1
     advice = "look the cases up in a dictionary, split the function, or exclude the file"
-    return TooDeep(line, f"more than {BRANCHES} `elif` in one function are nested too deeply to be analysed: {advice}")
+    return TooDeep(line, f"more than {BRANCHES} `elif` in one function are nested too deeply to be analyzed: {advice}")
 
 
 def _at(text: str, offset: int, message: str) -> TooDeep:

@@ -16,7 +16,7 @@ from torchlint.analysis.syntax.walk import descendants
 Spellings = list[tuple[cst.Name, str]]
 
 
-def normalised(tree: cst.CSTNode, text: str) -> Spellings:
+def normalized(tree: cst.CSTNode, text: str) -> Spellings:
     """Normalize every name in a tree; returns the names that were spelled differently, with their spellings."""
     if text.isascii() or is_normalized("NFKC", text):
         return []

@@ -10,8 +10,8 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import bind, literal, method, receiver
 from torchlint.analysis.values.lattice import UNKNOWN, Device, Kind, Value
-from torchlint.knowledge import synchronisation as known
-from torchlint.knowledge.synchronisation import CountedKind
+from torchlint.knowledge import synchronization as known
+from torchlint.knowledge.synchronization import CountedKind
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -12,7 +12,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import keyword, literal, method, positional, receiver
 from torchlint.analysis.things.move import Moves
 from torchlint.analysis.values.lattice import Kind
-from torchlint.knowledge import synchronisation as known
+from torchlint.knowledge import synchronization as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

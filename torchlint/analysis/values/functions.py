@@ -11,7 +11,7 @@ from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import children
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.lattice import NONE, UNKNOWN, Device, Kind, Value, device_named, join
-from torchlint.knowledge.synchronisation import DEVICE_BATCH_METHODS
+from torchlint.knowledge.synchronization import DEVICE_BATCH_METHODS
 from torchlint.knowledge.tensors import FRAMEWORK_BASES
 
 if TYPE_CHECKING:

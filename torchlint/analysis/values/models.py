@@ -10,7 +10,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.values.devices import first_operand, of_operands
 from torchlint.analysis.values.lattice import Device, Kind, Value
 from torchlint.knowledge.layers import PASSING_MODULES
-from torchlint.knowledge.synchronisation import CALLABLE_WORDS, HOST_RESULT_WORDS, LOSS_WORDS, MODULE_ENDINGS
+from torchlint.knowledge.synchronization import CALLABLE_WORDS, HOST_RESULT_WORDS, LOSS_WORDS, MODULE_ENDINGS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values

@@ -16,7 +16,7 @@ from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Val
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.loaders import LOADERS
 from torchlint.knowledge.precision import GRAD_SCALERS
-from torchlint.knowledge.synchronisation import PARAMETER_METHODS, SHAPES
+from torchlint.knowledge.synchronization import PARAMETER_METHODS, SHAPES
 from torchlint.knowledge.transfers import COLLECTIVES, RUNNERS, TENSOR_METHODS
 
 if TYPE_CHECKING:

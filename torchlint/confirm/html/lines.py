@@ -66,17 +66,17 @@ def lines(result: Result) -> list[Line]:
 
 
 def _judge(line: Line, result: Result) -> None:
-    """The figures of a line: modelled for what blocks the host, measured for work of the host itself."""
+    """The figures of a line: modeled for what blocks the host, measured for work of the host itself."""
     run, prices = result.run, result.prices
     line.phase = phase_of(run, line.events)
     line.rate = max((per_step(run, same, line.phase) or 0.0 for same in _by_kind(line.events)), default=0.0)
     line.bytes = each_step(run, line.events, lambda _, part: part.bytes, line.phase) or 0.0
     priced = [event for event in line.events if blocks(event)]
     timed = [event for event in line.events if not blocks(event) and event.ns]
-    modelled = each_step(run, priced, prices.of, line.phase) or 0.0
+    modeled = each_step(run, priced, prices.of, line.phase) or 0.0
     measured = (each_step(run, timed, lambda _, part: part.ns, line.phase) or 0.0) / 1000
-    if modelled and run.mode != "cpu":
-        line.us, line.basis = modelled, Basis.MODELLED
+    if modeled and run.mode != "cpu":
+        line.us, line.basis = modeled, Basis.MODELED
     if measured > (line.us or 0.0):
         line.us, line.basis = measured, Basis.MEASURED
 
@@ -93,7 +93,7 @@ def gutter(line: Line) -> Markup:
     each = "in each step of evaluation" if line.phase == EVALUATION else "in each step"
     rate = f"{number(line.rate)}\u00d7" if line.rate else ""
     moved = size(line.bytes) if line.bytes >= 0.5 else ""
-    about = "~" if line.basis is Basis.MODELLED else ""
+    about = "~" if line.basis is Basis.MODELED else ""
     spent = f"{about}{duration(line.us)}" if line.us and line.rate else ""
     kind = "ev" if line.phase == EVALUATION else "tr"
     cells = Markup('<b class="{}" title="{}">{}</b><b>{}</b><b class="{}" title="{}">{}</b>').format(

@@ -44,7 +44,7 @@ def per_step(result: Result) -> list[tuple[str, list[str]]]:
     if result.run.mode != "cpu":
         rows["copies to the device"] = [_copies(totals) for totals in found]
         rows["copies to the host"] = [_copied(totals.downloads, totals.download_bytes) for totals in found]
-        rows["synchronisations, blocking copies included"] = [number(totals.synchronisations) for totals in found]
+        rows["synchronizations, blocking copies included"] = [number(totals.synchronizations) for totals in found]
     return list(rows.items()) if found else []
 
 
@@ -139,7 +139,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
     """Versions, the machine, and prices."""
     run, prices = result.run, result.prices
     on = {"gpu": run.device or "GPU", "sim": "a simulated GPU", "cpu": "the CPU"}[run.mode]
-    priced = [("prices of modelled times", f"{prices.name}. {prices.source}")] if run.mode != "cpu" else []
+    priced = [("prices of modeled times", f"{prices.name}. {prices.source}")] if run.mode != "cpu" else []
     return [
         ("ran on", on),
         ("torch", run.torch),

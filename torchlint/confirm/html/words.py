@@ -12,7 +12,7 @@ from torchlint.report.figures import duration
 _NOUNS = {
     "upload": ("copy", " to the device"),
     "download": ("copy", " to the host"),
-    "sync": ("synchronisation", ""),
+    "sync": ("synchronization", ""),
     "batch": ("batch", " from a loader"),
     "array": ("array", " copied into a tensor"),
     "arrays": ("list", " of arrays converted"),

@@ -17,11 +17,11 @@ def _blocking(event: Event) -> bool:
     return not event.facts.get("non_blocking")
 
 
-def synchronisations(case: Case) -> Verdict:
+def synchronizations(case: Case) -> Verdict:
     """The host waits for the device."""
     waits = [event for event in case.of("sync", "download") if _blocking(event)]
     if case.run.uncounted_waits and total(waits) < case.recipe.least:
-        return case.unknown("torch did not report synchronisations in this run, only copies were counted")
+        return case.unknown("torch did not report synchronizations in this run, only copies were counted")
     if not waits:
         return case.refuted(f"{case.evaluated}, none on a tensor of the device")
     count = total(waits)
@@ -30,13 +30,13 @@ def synchronisations(case: Case) -> Verdict:
         if each is None:
             each = float(count)
         if each <= case.recipe.least:
-            return case.too_few(f"{number(each)} synchronisations a step", waits)
-        reason = case.waited(f"{times(count, 'synchronisation')}, {number(each)} a step")
+            return case.too_few(f"{number(each)} synchronizations a step", waits)
+        reason = case.waited(f"{times(count, 'synchronization')}, {number(each)} a step")
         return case.confirmed(waits, reason, timed=case.timed)
     if count < case.recipe.least:
-        return case.too_few(f"{times(count, 'synchronisation')} in the whole run", waits)
+        return case.too_few(f"{times(count, 'synchronization')} in the whole run", waits)
     lines = where(event.place for event in waits)
-    reason = case.waited(f"{times(count, 'synchronisation')} at {lines}")
+    reason = case.waited(f"{times(count, 'synchronization')} at {lines}")
     return case.confirmed(waits, reason, timed=case.timed)
 
 
@@ -210,7 +210,7 @@ def _left_at(event: Event, downloads: list[Event]) -> bool:
 
 
 PROBES = {
-    "synchronisations": Probe(synchronisations, device=True, kinds=("sync", "download")),
+    "synchronizations": Probe(synchronizations, device=True, kinds=("sync", "download")),
     "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
     "repeated-uploads": Probe(repeated_uploads, device=True, kinds=("upload",)),
     "pageable-uploads": Probe(pageable_uploads, device=True, kinds=("upload",)),

@@ -13,7 +13,7 @@ from torchlint.analysis.syntax.walk import wording
 from torchlint.analysis.things.traced import Traced, TracedCode
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import compilation as known
-from torchlint.knowledge.synchronisation import LOGGER_WORDS
+from torchlint.knowledge.synchronization import LOGGER_WORDS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

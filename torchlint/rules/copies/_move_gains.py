@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.lattice import Device
-from torchlint.knowledge.synchronisation import READING_METHODS
+from torchlint.knowledge.synchronization import READING_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -13,7 +13,7 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind, Value
 from torchlint.knowledge.arrays import CONSTANTS
 from torchlint.knowledge.factories import NUMBER_FUNCTIONS, NUMBER_LIMITS
-from torchlint.knowledge.synchronisation import READING_METHODS
+from torchlint.knowledge.synchronization import READING_METHODS
 from torchlint.rules.copies._integers import Integers
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from torchlint.runtime.instrument import Instrument, Watch
-from torchlint.runtime.labels import labelled
+from torchlint.runtime.labels import labeled
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.recorder import Count
 from torchlint.runtime.sites import Site
@@ -181,7 +181,7 @@ class _Pair:
         self._digest = _digest(data)
         self._made = weakref.ref(made)
         self._version = _version(made)
-        self._end = weakref.finalize(labelled(made), self._gone)
+        self._end = weakref.finalize(labeled(made), self._gone)
         self._end.atexit = False
         self.outcome = "safe"
 

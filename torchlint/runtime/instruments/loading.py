@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from torchlint.runtime.instrument import Instrument, Watch
-from torchlint.runtime.labels import labelled, size_of
+from torchlint.runtime.labels import labeled, size_of
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.sites import NOWHERE, Site
 from torchlint.runtime.values import tensors_in
@@ -58,7 +58,7 @@ class Loading(Instrument):
         site = self._made.get(loader, NOWHERE) if loader is not None else NOWHERE
         size = 0
         for tensor in tensors_in(batch):
-            label = labelled(tensor)
+            label = labeled(tensor)
             label.host = label.device is None
             label.loader = site
             size += size_of(tensor)

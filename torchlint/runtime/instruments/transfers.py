@@ -14,7 +14,7 @@ import torch
 from torchlint.runtime import indexing, legacy
 from torchlint.runtime.copies import TENSOR, Copies, T, where
 from torchlint.runtime.instrument import Instrument, Watch
-from torchlint.runtime.labels import label_of, labelled, size_of
+from torchlint.runtime.labels import label_of, labeled, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.patches import Patches
@@ -55,7 +55,7 @@ class Transfers(Instrument):
     def written(self) -> dict[str, Any]:
         """How many of the synchronizations reported by torch belong to copies; None if torch reported none at all."""
         counted = {"explained": self.copies.explained, "unexplained": self.copies.unexplained}
-        return {"synchronisations": counted if self._traced else None}
+        return {"synchronizations": counted if self._traced else None}
 
     def _moving(self, name: str, real: Any) -> Any:
         copies = self.copies
@@ -118,7 +118,7 @@ class Transfers(Instrument):
                 self._recorder.add("pin", self._sites.here(2), size_of(tensor), perf_counter_ns() - start)
                 old = label_of(tensor)
                 if old is not None:
-                    new = labelled(made)
+                    new = labeled(made)
                     new.born, new.loader, new.left = old.born, old.loader, old.left
             return made
 
@@ -145,7 +145,7 @@ class Transfers(Instrument):
             return self.copies.moved(data, made, name, spent, non_blocking=False)
         if not made.is_cuda:
             if not isinstance(data, TENSOR):
-                label = labelled(made)
+                label = labeled(made)
                 label.born = label.born or self._sites.here(3)
         elif data is not None and not isinstance(data, TENSOR):
             self.copies.up(None, size_of(made), name, spent)
@@ -171,22 +171,22 @@ class Transfers(Instrument):
 
     def _trace_or_note(self) -> None:
         try:
-            self.trace.on(self._synchronised)
+            self.trace.on(self._synchronized)
             self._traced = True
         except (ImportError, AttributeError) as error:
             self.watch.notes.append(
-                f"torch {torch.__version__} reports no synchronisations ({error}): only copies are counted"
+                f"torch {torch.__version__} reports no synchronizations ({error}): only copies are counted"
             )
 
     def stop(self) -> None:
         """End torch's reports, which would take time from then on."""
         self.trace.off()
 
-    def _synchronised(self, why: str) -> Any:
-        def synchronised(*_: Any) -> None:
+    def _synchronized(self, why: str) -> Any:
+        def synchronized(*_: Any) -> None:
             self.copies.waited(why)
 
-        return synchronised
+        return synchronized
 
 
 def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:

@@ -281,7 +281,7 @@ def _buffers(device: str) -> Any:
     return model.running_mean.device.type == device, float(model.running_mean.sum())
 
 
-def _initialised(device: str) -> float:
+def _initialized(device: str) -> float:
     model = nn.Linear(3, 2, device=device)
     nn.init.kaiming_normal_(model.weight)
     return float(model.weight.sum())
@@ -348,6 +348,6 @@ PROBES: dict[str, Callable[[str], Any]] = {
     "averaged_model": _averaged,
     "parameter_data": _data,
     "buffers": _buffers,
-    "init": _initialised,
+    "init": _initialized,
     "losses": _losses,
 }

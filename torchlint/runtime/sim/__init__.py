@@ -1,1 +1,1 @@
-"""A simulated GPU: CPU tensors whose memory is labelled with a device."""
+"""A simulated GPU: CPU tensors whose memory is labeled with a device."""

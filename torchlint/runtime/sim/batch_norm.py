@@ -69,5 +69,5 @@ def _backward_elements(
     gradient: Any, x: Any, mean: Any, invstd: Any, weight: Any, whole: Any, scaled: Any, counts: Any
 ) -> Any:
     count = counts.sum()
-    centred = (x - _along(x, mean)) * _along(x, invstd**2 * scaled / count)
-    return (gradient - _along(x, whole / count) - centred) * _along(x, invstd if weight is None else invstd * weight)
+    centered = (x - _along(x, mean)) * _along(x, invstd**2 * scaled / count)
+    return (gradient - _along(x, whole / count) - centered) * _along(x, invstd if weight is None else invstd * weight)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, labelled, place, size_of, storage_of
+from torchlint.runtime.labels import device_of, labeled, place, size_of, storage_of
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.sim.operands import check_generator
 from torchlint.runtime.sim.subset import leave_if_fake
@@ -72,7 +72,7 @@ class _Factories:
         """``pin_memory=True``: allocated there, and not copied."""
         if device_of(made) is not None:
             raise RuntimeError("Only dense CPU tensors can be pinned")
-        labelled(made).pinned = True
+        labeled(made).pinned = True
         return made
 
     def _reads(self, name: str, data: Any, args: Any, kwargs: Any) -> bool:
@@ -128,7 +128,7 @@ class _Factories:
             and made.device == _HOST
             and not (isinstance(data, torch.Tensor) and storage_of(made) is storage_of(data))
         ):
-            label = labelled(made)
+            label = labeled(made)
             label.host = True
             label.born = label.born or self._sim.sites.here(3)
         return made

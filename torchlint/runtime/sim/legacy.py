@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, label_of, labelled, place, size_of
+from torchlint.runtime.labels import device_of, label_of, labeled, place, size_of
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -70,7 +70,7 @@ def note_upload(simulation: Machine, made: Any, how: str) -> None:
 
 def note_born(simulation: Machine, made: Any) -> None:
     """Note where memory of the host was created."""
-    label = labelled(made)
+    label = labeled(made)
     label.host = label.device is None
     label.born = label.born or simulation.sites.here(3)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, labelled
+from torchlint.runtime.labels import device_of, labeled
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -29,7 +29,7 @@ def _leaf(simulation: Machine, real: Any) -> Any:
         with simulation.recorder.quiet():
             made = real(data, dtype=dtype, device=None if index is not None else device)
         made = _moved(simulation, made, index if device is not None else device_of(made), "nested_tensor")
-        labelled(made).pinned = pin_memory
+        labeled(made).pinned = pin_memory
         return made.requires_grad_(requires_grad)
 
     return nested_tensor
@@ -49,7 +49,7 @@ def _from_list(simulation: Machine, real: Any) -> Any:
 def _moved(simulation: Machine, made: Any, index: int | None, how: str) -> Any:
     """The tensor on a device, or known to be on the host."""
     if device_of(made) == index:
-        labelled(made).host = index is None
+        labeled(made).host = index is None
         return made
     return simulation.moves.moved(made, index, how)
 

@@ -90,7 +90,7 @@ def _refusal(name: str, args: Any, found: int) -> RuntimeError:
 
 
 def _of_target(name: str, args: Any, found: int) -> int | None:
-    """Label the result of an operation across devices like the first operand; unlabelled memory gets a label."""
+    """Label the result of an operation across devices like the first operand; unlabeled memory gets a label."""
     if name in ("aten::_to_copy", "aten::set_", "aten::lift_fresh"):
         return found
     first = next(tensors(args), None)

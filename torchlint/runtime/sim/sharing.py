@@ -12,7 +12,7 @@ from torch.multiprocessing import reductions
 from torch.utils._python_dispatch import _disable_current_modes
 
 from torchlint.runtime.labels import device_of, place, storage_of
-from torchlint.runtime.sim.storages import unlabelled
+from torchlint.runtime.sim.storages import unlabeled
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -29,7 +29,7 @@ def _pickled(simulation: Machine) -> None:
 
     def reduced(tensor: Any) -> Any:
         index = device_of(tensor)
-        with unlabelled(storage_of(tensor)):
+        with unlabeled(storage_of(tensor)):
             function, arguments = reduce(tensor)
         return (function, arguments) if index is None else (rebuilt, (function, arguments, index))
 
@@ -39,7 +39,7 @@ def _pickled(simulation: Machine) -> None:
     reduce_storage = reductions.reduce_storage
 
     def reduced_storage(storage: Any) -> Any:
-        with unlabelled(storage):
+        with unlabeled(storage):
             return reduce_storage(storage)
 
     simulation.patches.set_item(known, torch.UntypedStorage, reduced_storage)

@@ -1,4 +1,4 @@
-"""A simulated GPU: CPU tensors whose memory is labelled with a device.
+"""A simulated GPU: CPU tensors whose memory is labeled with a device.
 
 Values, aliasing and autograd are real. What Python code can observe about devices (``x.device``, errors about mixed
 devices, ``torch.cuda``) is as on a machine with CUDA, and transfers and synchronizations are recorded. What really

@@ -126,7 +126,7 @@ def _modules(simulation: Machine) -> None:
 
 
 @contextmanager
-def unlabelled(storage: Any) -> Iterator[None]:
+def unlabeled(storage: Any) -> Iterator[None]:
     """A context in which torch handles memory as the host memory that it is."""
     index = index_of(storage)
     if index is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import device_of, label_of, labelled, place, size_of
+from torchlint.runtime.labels import device_of, label_of, labeled, place, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.sim.operands import CPU
 from torchlint.runtime.sim.subset import leave_if_fake
@@ -107,7 +107,7 @@ class Moves:
         """Copy to the host."""
         site = self.note_down(tensor, how, non_blocking=non_blocking)
         made = self._placed(tensor, None, options)
-        labelled(made).left = site
+        labeled(made).left = site
         return made
 
     def note_down(self, tensor: T, how: str, *, non_blocking: bool = False) -> Site:
@@ -247,7 +247,7 @@ class Moves:
         self._sim.recorder.add("pin", self._sim.sites.here(3), size_of(tensor))
         with self._sim.recorder.quiet():
             made: T = self._real["clone"](tensor.detach())
-        new = labelled(made)
+        new = labeled(made)
         new.pinned = True
         if label is not None:
             new.born, new.loader, new.left = label.born, label.loader, label.left

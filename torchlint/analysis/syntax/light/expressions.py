@@ -8,7 +8,7 @@ from typing import Any
 
 import libcst as cst
 
-from torchlint.analysis.syntax.identifiers import normalised
+from torchlint.analysis.syntax.identifiers import normalized
 from torchlint.analysis.syntax.light.formatted import string_of
 from torchlint.analysis.syntax.light.make import Node, maker, operators
 from torchlint.analysis.syntax.light.source import Source
@@ -158,7 +158,7 @@ class Expressions:
             found = cst.parse_expression(f"({text})")
         except Exception as error:  # LibCST's parser raises many kinds of exceptions
             raise Unsupported(text) from error
-        normalised(found, text)
+        normalized(found, text)
         return found
 
     # -- operators -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.identifiers import normalised
+from torchlint.analysis.syntax.identifiers import normalized
 from torchlint.analysis.syntax.light.exact import exact
 from torchlint.analysis.syntax.light.expressions import (
     ASYNCHRONOUS,
@@ -154,7 +154,7 @@ class Statements(Expressions):
         """Parse the lines of a statement with LibCST's parser."""
         lines = self.source.lines[node.lineno - 1 : node.end_lineno]
         found = exact("\n".join((*lines, "")))
-        normalised(found.statement, found.text)
+        normalized(found.statement, found.text)
         return found.statement
 
     def suite(self, statements: Sequence[ast.stmt]) -> Node:

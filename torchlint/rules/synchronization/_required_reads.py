@@ -10,8 +10,8 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.knowledge import synchronisation as known
-from torchlint.rules.synchronisation._destinations import uses_of
+from torchlint.knowledge import synchronization as known
+from torchlint.rules.synchronization._destinations import uses_of
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

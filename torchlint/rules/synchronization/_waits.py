@@ -12,8 +12,8 @@ from torchlint.analysis.heat.heat import COMPREHENSIONS
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind
-from torchlint.knowledge import synchronisation as known
-from torchlint.rules.synchronisation._required_reads import RequiredReads
+from torchlint.knowledge import synchronization as known
+from torchlint.rules.synchronization._required_reads import RequiredReads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("numpy")
 
-from tests.behaviour.observe import differences, outcome  # noqa: E402 - these need torch
-from tests.behaviour.surroundings import cuda_on_the_cpu, simulated_cuda  # noqa: E402
+from tests.behavior.observe import differences, outcome  # noqa: E402 - these need torch
+from tests.behavior.surroundings import cuda_on_the_cpu, simulated_cuda  # noqa: E402
 from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402

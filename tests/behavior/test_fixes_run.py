@@ -12,10 +12,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("numpy")
 
-from tests.behaviour.inputs import made  # noqa: E402 - these need torch
-from tests.behaviour.observe import described, differences, outcome  # noqa: E402
-from tests.behaviour.programs import LEFT, SAFE, UNSAFE, Program, body  # noqa: E402
-from tests.behaviour.surroundings import cuda_on_the_cpu  # noqa: E402
+from tests.behavior.inputs import made  # noqa: E402 - these need torch
+from tests.behavior.observe import described, differences, outcome  # noqa: E402
+from tests.behavior.programs import LEFT, SAFE, UNSAFE, Program, body  # noqa: E402
+from tests.behavior.surroundings import cuda_on_the_cpu  # noqa: E402
 from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.synchronisation import CHECKING_ANYWAY, DISTRIBUTIONS
+from torchlint.knowledge.synchronization import CHECKING_ANYWAY, DISTRIBUTIONS
 from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule
@@ -100,7 +100,7 @@ class DistributionValidation(Rule):
     fix = "sometimes"
     needs = (concepts.ON_ACCELERATOR, concepts.HOT)
     layout = False
-    recipe = Recipe("synchronisations", "evidence", "the distribution checks its arguments, step after step", least=2)
+    recipe = Recipe("synchronizations", "evidence", "the distribution checks its arguments, step after step", least=2)
 
     @on.call(*DISTRIBUTIONS)
     def constructs(self, node: cst.Call) -> None:
@@ -109,11 +109,11 @@ class DistributionValidation(Rule):
         if not self._repeats(node):
             return
         from torchlint.analysis.syntax.calls import method
-        from torchlint.rules.synchronisation._distributions import checking_uses, checks_on_device
+        from torchlint.rules.synchronization._distributions import checking_uses, checks_on_device
 
         if not checks_on_device(module, node):
             return
-        from torchlint.rules.synchronisation._fixes import without_validation
+        from torchlint.rules.synchronization._fixes import without_validation
 
         uses = checking_uses(module, node)
         step = "training step" if module.every_step(node) else "step"
@@ -134,7 +134,7 @@ class DistributionValidation(Rule):
         """Check a call of ``torch.normal``."""
         if not self._repeats(node):
             return
-        from torchlint.rules.synchronisation._distributions import checks_deviations
+        from torchlint.rules.synchronization._distributions import checks_deviations
 
         if checks_deviations(self.module, node):
             step = "training step" if self.module.every_step(node) else "step"

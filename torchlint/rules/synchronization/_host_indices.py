@@ -12,7 +12,7 @@ from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.read import Read
 from torchlint.analysis.values.lattice import Device, Kind, Value
 from torchlint.model import Heat
-from torchlint.rules.synchronisation._repeated_reads import repeated_reads
+from torchlint.rules.synchronization._repeated_reads import repeated_reads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -14,7 +14,7 @@ from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.knowledge.tensors import RESHAPING
 from torchlint.model import Edit, Fix, Safety
-from torchlint.rules.synchronisation._elements import ElementReads
+from torchlint.rules.synchronization._elements import ElementReads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.rules.synchronisation._destinations import Destinations
-from torchlint.rules.synchronisation._needed_waits import NeededWaits
-from torchlint.rules.synchronisation._waits import Waits, in_words
+from torchlint.rules.synchronization._destinations import Destinations
+from torchlint.rules.synchronization._needed_waits import NeededWaits
+from torchlint.rules.synchronization._waits import Waits, in_words
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -11,7 +11,7 @@ from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     from torchlint.analysis.things.step import Step
-    from torchlint.rules.synchronisation._host_indices import HostIndex
+    from torchlint.rules.synchronization._host_indices import HostIndex
 
 
 class HostIndexOnDevice(Rule):
@@ -95,7 +95,7 @@ class HostIndexOnDevice(Rule):
         """A loop or function that runs in every step; copies of the same index are one finding."""
         if self.module.in_test(step.place):
             return
-        from torchlint.rules.synchronisation._host_indices import HostIndices
+        from torchlint.rules.synchronization._host_indices import HostIndices
 
         every = "every training step" if step.trains else "every step"
         for group in self.module.shared(HostIndices).groups(step.place):

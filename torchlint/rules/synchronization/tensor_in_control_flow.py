@@ -86,7 +86,7 @@ class TensorInControlFlow(Rule):
     layout = False
     about_reads = True
     recipe = Recipe(
-        "synchronisations", "finding", "the condition synchronizes with the device, step after step", least=2
+        "synchronizations", "finding", "the condition synchronizes with the device, step after step", least=2
     )
 
     @on.step
@@ -96,7 +96,7 @@ class TensorInControlFlow(Rule):
             return
         if not step.conditions:
             return
-        from torchlint.rules.synchronisation._waits import Waits, in_words
+        from torchlint.rules.synchronization._waits import Waits, in_words
 
         waits = Waits(self.module, step)
         every = "every training step" if step.trains else "every step"

@@ -88,14 +88,14 @@ class ExplicitSynchronize(Rule):
     @on.call("torch.cuda.synchronize", "torch.accelerator.synchronize")
     def synchronizes(self, node: cst.Call) -> None:
         """Check a call of ``synchronize``."""
-        from torchlint.rules.synchronisation._needed_waits import NeededWaits
+        from torchlint.rules.synchronization._needed_waits import NeededWaits
 
         module = self.module
         if module.heat(node).rank < Heat.STEP.rank or module.in_test(node):
             return
         if module.shared(NeededWaits).may_include(node):
             return
-        from torchlint.rules.synchronisation._fixes import without_call
+        from torchlint.rules.synchronization._fixes import without_call
 
         trains = module.every_step(node)
         step = "training step" if trains else "step"

@@ -13,8 +13,8 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.read import Read, Reads
 from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.models import is_loss_name
-from torchlint.knowledge import synchronisation as known
-from torchlint.rules.synchronisation._required_reads import RequiredReads
+from torchlint.knowledge import synchronization as known
+from torchlint.rules.synchronization._required_reads import RequiredReads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

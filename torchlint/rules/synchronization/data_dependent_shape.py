@@ -102,14 +102,14 @@ class DataDependentShape(Rule):
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
     about_reads = True
-    recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)
+    recipe = Recipe("synchronizations", "evidence", "these lines synchronize with the device, step after step", least=2)
 
     @on.step
     def counts(self, step: Step) -> None:
         """A loop or function that runs in every step; what the same mask selects is one finding."""
         if not step.counted or self.module.in_test(step.place):
             return
-        from torchlint.rules.synchronisation._selections import NeededResults, by_mask
+        from torchlint.rules.synchronization._selections import NeededResults, by_mask
 
         every = "every training step" if step.trains else "every step"
         for together in by_mask(self.module, self.module.shared(NeededResults).left_over(step)):
@@ -126,7 +126,7 @@ class DataDependentShape(Rule):
             )
 
     def _message(self, together: list[Counted], every: str) -> str:
-        from torchlint.rules.synchronisation._selections import is_reduced
+        from torchlint.rules.synchronization._selections import is_reduced
 
         first = together[0]
         written = self._written(first)

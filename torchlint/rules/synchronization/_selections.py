@@ -13,8 +13,8 @@ from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.read import Read
 from torchlint.analysis.things.traced import TracedCode
 from torchlint.analysis.values.models import is_loss_name
-from torchlint.knowledge.synchronisation import REDUCTIONS, SHAPES
-from torchlint.rules.synchronisation._repeated_reads import repeated_reads
+from torchlint.knowledge.synchronization import REDUCTIONS, SHAPES
+from torchlint.rules.synchronization._repeated_reads import repeated_reads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

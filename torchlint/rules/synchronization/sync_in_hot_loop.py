@@ -13,7 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     from torchlint.analysis.things.read import Read
     from torchlint.analysis.things.step import Step
-    from torchlint.rules.synchronisation._read_costs import ReadCosts
+    from torchlint.rules.synchronization._read_costs import ReadCosts
 
 
 class SyncInHotLoop(Rule):
@@ -107,7 +107,7 @@ class SyncInHotLoop(Rule):
     )
     layout = False
     about_reads = True
-    recipe = Recipe("synchronisations", "evidence", "these lines synchronize with the device, step after step", least=2)
+    recipe = Recipe("synchronizations", "evidence", "these lines synchronize with the device, step after step", least=2)
 
     @on.step
     def reads(self, step: Step) -> None:
@@ -115,9 +115,9 @@ class SyncInHotLoop(Rule):
         if not step.reads or self.module.in_test(step.place):
             return
 
-        from torchlint.rules.synchronisation._elements import ElementLoops
-        from torchlint.rules.synchronisation._read_costs import ReadCosts
-        from torchlint.rules.synchronisation._required_reads import RequiredReads
+        from torchlint.rules.synchronization._elements import ElementLoops
+        from torchlint.rules.synchronization._read_costs import ReadCosts
+        from torchlint.rules.synchronization._required_reads import RequiredReads
 
         required, elements = self.module.shared(RequiredReads), self.module.shared(ElementLoops)
         reads = [r for r in step.reads if not (required.is_required(r.node, step.place) or elements.covers(r))]
@@ -155,7 +155,7 @@ class SyncInHotLoop(Rule):
         return f"`{code}`" if len(code) <= 40 and "\n" not in code else read.how
 
     def _evidence(self, step: Step, reads: list[Read], costs: ReadCosts) -> list[Evidence]:
-        from torchlint.rules.synchronisation._repeated_reads import repeated_reads
+        from torchlint.rules.synchronization._repeated_reads import repeated_reads
 
         again = repeated_reads(self.module, reads)
         found = []

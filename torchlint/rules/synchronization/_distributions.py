@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import argument, method
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.defaults import Defaults
-from torchlint.knowledge.synchronisation import CHECKING_METHODS
+from torchlint.knowledge.synchronization import CHECKING_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

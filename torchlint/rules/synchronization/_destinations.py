@@ -12,11 +12,11 @@ from torchlint.analysis.scopes.bindings import targets
 from torchlint.analysis.syntax.calls import keyword, method, positional, receiver
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.lattice import Kind
-from torchlint.knowledge import synchronisation as known
+from torchlint.knowledge import synchronization as known
 from torchlint.knowledge import transfers
 from torchlint.knowledge.factories import CONSTRUCTORS
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.rules.synchronisation._pictures import draws
+from torchlint.rules.synchronization._pictures import draws
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

@@ -12,7 +12,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.rules.synchronisation._elements import LoopKind
+    from torchlint.rules.synchronization._elements import LoopKind
 
 
 class PerElementSync(Rule):
@@ -96,17 +96,17 @@ class PerElementSync(Rule):
     layout = False
     about_reads = True
     recipe = Recipe(
-        "synchronisations", "finding", "more than ten synchronizations at the line in each step", least=10, each="step"
+        "synchronizations", "finding", "more than ten synchronizations at the line in each step", least=10, each="step"
     )
 
     def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
-        from torchlint.rules.synchronisation._destinations import Destinations
-        from torchlint.rules.synchronisation._elements import ElementLoops
-        from torchlint.rules.synchronisation._read_costs import purpose
+        from torchlint.rules.synchronization._destinations import Destinations
+        from torchlint.rules.synchronization._elements import ElementLoops
+        from torchlint.rules.synchronization._read_costs import purpose
 
         goes = self.module.shared(Destinations)
         for found in self.module.shared(ElementLoops).all():
-            from torchlint.rules.synchronisation._fixes import read_once
+            from torchlint.rules.synchronization._fixes import read_once
 
             read, kind = found.reads[0], found.kind
             if self.module.in_test(read.node):
