@@ -174,9 +174,9 @@ def _per_step(found: Totals, mode: str) -> str:
     if mode == "cpu":
         return waiting
     pageable = f"{number(found.pageable_uploads)} pageable"
+    copies = "copy" if found.uploads == 1 else "copies"
     counts = [
-        f"{number(found.uploads)} {'copy' if found.uploads == 1 else 'copies'} to the device "
-        f"({size(found.upload_bytes)}, {pageable})",
+        f"{number(found.uploads)} {copies} to the device ({size(found.upload_bytes)}, {pageable})",
         f"{number(found.downloads)} to the host ({size(found.download_bytes)})",
         f"{number(found.synchronizations)} synchronizations",
         waiting,
