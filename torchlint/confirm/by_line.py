@@ -10,6 +10,8 @@ from torchlint.confirm.evidence import Event, Figures, Run
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import each_step, phase_of, time_of
 from torchlint.confirm.totals import blocks
+from torchlint.report.figures import percent
+from torchlint.report.shared import place
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,15 @@ class LineCost:
     line: int
     count: int
     part: float
+
+
+def in_words(lines: Sequence[LineCost], most: int | None = None) -> str:
+    """The costliest lines, at most ``most``, with their parts of the cost: ``train.py:61 86 %, train.py:62 14 %``."""
+    shown = lines[:most]
+    rest = lines[len(shown) :]
+    named = [f"{place(one.path, one.line) if one.path else 'in a library'} {percent(one.part)}" for one in shown]
+    more = [f"{len(rest)} more {percent(sum(one.part for one in rest))}"] if rest else []
+    return ", ".join([*named, *more])
 
 
 def by_line(events: Sequence[Event], run: Run, prices: Prices, base: str) -> tuple[LineCost, ...]:

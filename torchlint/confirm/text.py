@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from torchlint.confirm.bursts import Burst
-from torchlint.confirm.by_line import LineCost
+from torchlint.confirm.by_line import in_words
 from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import EVALUATION, Run
 from torchlint.confirm.folded import Pair, folded, places
@@ -100,17 +100,9 @@ def _verdicts(group: Sequence[Pair], result: Result, paint: Paint, *, verbose: b
 
 def _by_line(verdict: Verdict, *, verbose: bool) -> list[str]:
     """The costliest lines of a finding about several, with their part of its cost."""
-    shown = verdict.lines if verbose else verdict.lines[:_LINES]
-    if not shown:
+    if not verdict.lines:
         return []
-    named = [f"{_line(one)} {percent(one.part)}" for one in shown]
-    rest = verdict.lines[len(shown) :]
-    more = [f"{len(rest)} more {percent(sum(one.part for one in rest))}"] if rest else []
-    return [f"{_INDENT}by line: {', '.join([*named, *more])}"]
-
-
-def _line(one: LineCost) -> str:
-    return place(one.path, one.line) if one.path else "in a library"
+    return [f"{_INDENT}by line: {in_words(verdict.lines, None if verbose else _LINES)}"]
 
 
 def figures(verdict: Verdict, result: Result) -> str:

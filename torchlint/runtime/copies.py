@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import label_of, labeled, size_of
+from torchlint.runtime.labels import is_rewritten, label_of, labeled, size_of
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Sites
 
@@ -74,7 +74,7 @@ class Copies:
             return False
         site, size = self._sites.here(3), size_of(source)
         if there is None:
-            self.up(source, size_of(source, target.dtype), how, spent, non_blocking=non_blocking)
+            self.up(source, size_of(source, target.dtype), how, spent, non_blocking=non_blocking, dtype=target.dtype)
         elif here is None:
             self._recorder.add("download", site, size, spent, how=how, non_blocking=non_blocking)
             labeled(target).left = site
@@ -83,11 +83,20 @@ class Copies:
             return False
         return not non_blocking
 
-    def up(self, source: Any, size: int, how: str, spent: int, *, non_blocking: bool = False) -> None:
+    def up(
+        self,
+        source: Any,
+        size: int,
+        how: str,
+        spent: int,
+        *,
+        non_blocking: bool = False,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         """Record a copy to the device, from a tensor, or from something else of a size."""
         facts: dict[str, Any] = {"how": how, "pinned": False, "non_blocking": non_blocking}
         if isinstance(source, TENSOR):
-            facts["pinned"] = _pinned(source)
+            facts["pinned"] = _pinned(source) and not is_rewritten(source, dtype)
             label = label_of(source)
             if label is not None:
                 facts |= {"born": label.born, "left": label.left, "loader": label.loader}

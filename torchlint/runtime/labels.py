@@ -133,3 +133,17 @@ def size_of(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
     if tensor.layout is not torch.strided or isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
         return 0
     return int(tensor.numel() * (dtype or tensor.dtype).itemsize)
+
+
+def is_rewritten(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> bool:
+    """Whether CUDA makes a pageable temporary on the host before it copies a tensor to the device.
+
+    That is so if the dtype changes, or if the elements are not in one piece of memory
+    (``copy_requires_temporaries`` in ATen's ``Copy.cu``).
+    """
+    if tensor.layout is not torch.strided or not tensor.numel():
+        return False
+    if dtype is not None and dtype != tensor.dtype:
+        return True
+    reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)) + 1
+    return bool(reach != tensor.numel())

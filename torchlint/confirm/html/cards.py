@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from torchlint.confirm.by_line import in_words
 from torchlint.confirm.comparisons import comparisons, key_of
 from torchlint.confirm.evidence import Event
 from torchlint.confirm.html.words import SHOWN, happened, ranks
@@ -34,6 +35,7 @@ class Card(NamedTuple):
     kind: str
     url: str | None
     figures: str
+    by_line: str
     burst: str
     ranks: str
     events: tuple[str, ...]
@@ -65,6 +67,7 @@ def cards(
                 kind=verdict.status.value.replace(" ", "-"),
                 url=rule_url(finding, rules),
                 figures=figures(verdict, result),
+                by_line=in_words(verdict.lines),
                 burst=verdict.burst.text if verdict.burst is not None else "",
                 ranks=ranks(events, result.run),
                 events=tuple(map(happened, events[:_EVENTS])),

@@ -92,6 +92,12 @@ _PINNED: dict[str, Callable[[], Any]] = {
     "copy_": lambda: there(2).copy_(_pinned()),
     "storage": lambda: _pinned().untyped_storage().cuda(),
 }
+_REWRITTEN: dict[str, Callable[[], Any]] = {
+    "converted": lambda: _pinned().to("cuda", torch.float16),
+    "with_gaps": lambda: torch.ones(4, 2).pin_memory()[:, 0].to("cuda"),
+    "converted_into": lambda: there(2).half().copy_(_pinned()),
+}
+
 _DOWN: dict[str, tuple[int, Callable[[], Any]]] = {
     "cpu": (1, lambda: there(3).cpu()),
     "cpu_of_host": (0, lambda: _host(3).cpu()),
@@ -113,6 +119,7 @@ PROBES: dict[str, Callable[[str], Any]] = {
     **{name: counts(action, uploads=number) for name, (number, action) in _UP.items()},
     **{f"pinned_{name}": counts(action, uploads=1, pageable=0) for name, action in _PINNED.items()},
     **{name: counts(action, downloads=number) for name, (number, action) in _DOWN.items()},
+    **{f"pinned_{name}": counts(action, uploads=1, pageable=1) for name, action in _REWRITTEN.items()},
     "pinned_does_not_wait": counts(lambda: _host(3).pin_memory().to("cuda", non_blocking=True), waits=0),
     "asynchronous_down": counts(lambda: there(2).to("cpu", non_blocking=True), waits=0),
     "host_mask_does_not_count": counts(lambda: there(4)[_host(4) > 0], waits=1),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import device_of, label_of, labeled, place, size_of
+from torchlint.runtime.labels import device_of, is_rewritten, label_of, labeled, place, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.sim.operands import CPU
 from torchlint.runtime.sim.subset import leave_if_fake
@@ -97,7 +97,7 @@ class Moves:
         """Record a copy to a device."""
         label = label_of(tensor)
         known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
-        pinned = bool(label and label.pinned)
+        pinned = bool(label and label.pinned) and not is_rewritten(tensor, dtype)
         site, size = self._sim.sites.here(3), size_of(tensor, dtype)
         self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
         if not non_blocking:
@@ -225,7 +225,8 @@ class Moves:
             kind = "upload" if there is None else "download" if here is None else "peer"
             facts: dict[str, Any] = {"how": "copy_", "non_blocking": bool(non_blocking)}
             if kind == "upload":
-                facts["pinned"] = bool(getattr(label_of(source), "pinned", False))
+                pinned = bool(getattr(label_of(source), "pinned", False))
+                facts["pinned"] = pinned and not is_rewritten(source, tensor.dtype)
             size = size_of(source, tensor.dtype if kind == "upload" else None)
             self._sim.recorder.add(kind, self._sim.sites.here(3), size, **facts)
         with self._sim.recorder.quiet():
