@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -391,6 +392,80 @@ def test_a_program_that_only_predicts() -> None:
             seen = Seen(program, limit)
             assert (seen.steps["count"], seen.steps["unit"]) == (steps, unit)
             assert seen.counted("evaluation") == (steps, unit)
+
+
+def test_a_program_that_only_predicts_need_not_disable_gradients() -> None:
+    def program(note: Note) -> None:
+        model = net()
+        for _ in range(7):
+            model(x())
+            note("read")
+
+    for limit, steps in ((None, 7), (3, 3)):
+        seen = Seen(program, limit)
+        assert (seen.counted("training"), seen.counted("evaluation")) == ((0, None), (steps, "forward pass"))
+    assert seen.phases("read") == {"evaluation": 3}
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_requests_that_are_answered_in_threads_are_steps(*, gradients: bool) -> None:
+    def program(note: Note) -> None:
+        model, loss = net(), torch.nn.MSELoss()
+
+        def answer() -> None:
+            with torch.set_grad_enabled(gradients):
+                loss(model(x()), torch.zeros(2, 4))
+                note("read")
+
+        for _ in range(7):
+            request = threading.Thread(target=answer)
+            request.start()
+            request.join()
+
+    seen = Seen(program)
+    assert seen.counted("evaluation") == (7, "forward pass")
+    assert seen.phases("read") == {"evaluation": 7}
+
+
+def test_calls_in_other_threads_of_a_program_that_trains_are_no_steps() -> None:
+    def program(note: Note) -> None:
+        model, teacher = net(), net()
+        optimizer = sgd(model)
+
+        def teach() -> None:
+            with torch.no_grad():
+                teacher(x())
+
+        for _ in range(6):
+            model(x()).sum().backward()
+            optimizer.step()
+            for _ in range(3):
+                other = threading.Thread(target=teach)
+                other.start()
+                other.join()
+            note("read")
+
+    seen = Seen(program)
+    assert (seen.counted("training"), seen.counted("evaluation")) == ((6, "optimizer step"), (0, None))
+    assert seen.rate("read") == 1
+
+
+def test_transforms_are_no_forward_passes() -> None:
+    def program(note: Note) -> None:
+        model, resize = net(), torch.nn.Upsample(4)
+        optimizer = sgd(model)
+        for _ in range(3):
+            train(model, optimizer, batches(4), note)
+            with torch.no_grad():
+                for _ in range(5):
+                    model(resize(torch.randn(1, 2, 2))[0])
+                    note("evaluated read")
+                for _ in range(10):
+                    resize(torch.randn(1, 2, 2))
+
+    seen = Seen(program)
+    assert seen.counted("evaluation") == (15, "forward pass")
+    assert seen.rate("read") == 1
 
 
 def test_a_program_that_only_loads() -> None:

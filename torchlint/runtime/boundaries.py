@@ -32,8 +32,12 @@ class Listener(Protocol):
     def differentiated(self) -> None:
         """A backward pass is done."""
 
+    @property
+    def trains(self) -> bool:
+        """Whether the program has an optimizer, or has made a backward pass."""
+
     def called(self, module: Any, *, place: int | None) -> None:
-        """The outermost module is called; the place is that of a call without gradients."""
+        """The outermost module is called: as part of a training, or else at a place."""
 
     def fetching(self, loader: int) -> None:
         """The next batch of a loader is requested."""
@@ -46,9 +50,10 @@ class Listener(Protocol):
 
 
 class Boundaries:
-    """Reports the boundaries of steps, those of one thread: others load data, or run replicas.
+    """Reports the boundaries of steps. In a program that trains, those of one thread: others load data, or run replicas.
 
-    Workers of loaders have no steps: the modules that they call are transforms.
+    Where nothing is trained, calls of modules count in every thread: those of a server answer requests. Workers of
+    loaders have no steps, and modules without parameters are none of a model: they are transforms, losses or metrics.
     """
 
     def __init__(self, steps: Listener) -> None:
@@ -59,7 +64,8 @@ class Boundaries:
     def reset(self) -> None:
         """Begin anew, in a child process or at first."""
         self._thread = threading.get_ident()
-        self._inside = False
+        self._own = threading.local()  # ``inside``: whether this thread is in a module or a backward pass
+        self._turn = threading.Lock()
 
     def install(self, patches: Patches) -> None:
         """Wrap what separates steps."""
@@ -81,6 +87,15 @@ class Boundaries:
     def _is_elsewhere(self) -> bool:
         return threading.get_ident() != self._thread or get_worker_info() is not None
 
+    def _is_inside(self) -> bool:
+        return getattr(self._own, "inside", False)
+
+    def _is_counted(self, module: Any) -> bool:
+        """Whether the call of a module may begin a step."""
+        if get_worker_info() is not None or not _is_model(module):
+            return False
+        return threading.get_ident() == self._thread or not (self._steps.trains or _is_replica(module))
+
     def _optimized(self, optimizer: Any, *_: Any) -> None:
         if not _is_compiling():
             self._steps.optimized(optimizer)
@@ -96,28 +111,30 @@ class Boundaries:
     def _calling(self, real: Any) -> Any:
         @functools.wraps(real)
         def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - the method's name
-            if _is_compiling() or self._inside or self._is_elsewhere():
+            if _is_compiling() or self._is_inside() or not self._is_counted(module):
                 return real(module, *args, **kwargs)
-            self._steps.called(module, place=None if _is_grad_enabled() else _place(sys._getframe(1)))
-            self._inside = True
+            place = None if _is_grad_enabled() and self._steps.trains else _place(sys._getframe(1))
+            with self._turn:
+                self._steps.called(module, place=place)
+            self._own.inside = True
             try:
                 return real(module, *args, **kwargs)
             finally:
-                self._inside = False
+                self._own.inside = False
 
         return __call__
 
     def _backward(self, real: Any) -> Any:
         @functools.wraps(real)
         def backward(*args: Any, **kwargs: Any) -> None:
-            if _is_compiling() or self._inside or self._is_elsewhere():
+            if _is_compiling() or self._is_inside() or self._is_elsewhere():
                 real(*args, **kwargs)
                 return
-            self._inside = True  # recomputed modules are called in it
+            self._own.inside = True  # recomputed modules are called in it
             try:
                 real(*args, **kwargs)
             finally:
-                self._inside = False
+                self._own.inside = False
             self._steps.differentiated()
 
         return backward
@@ -137,6 +154,18 @@ class Boundaries:
             return batch
 
         return fetched
+
+
+def _is_model(module: Any) -> bool:
+    """Whether a module has parameters or buffers; a frozen one in TorchScript may have none."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return True
+    return next(module.parameters(), None) is not None or next(module.buffers(), None) is not None
+
+
+def _is_replica(module: Any) -> bool:
+    """Whether a module is the copy for one device that ``DataParallel`` calls in a thread."""
+    return bool(getattr(module, "_is_replica", False))
 
 
 def _place(frame: FrameType | None) -> int:

@@ -2,11 +2,13 @@
 
 A step of training ends when an optimizer has stepped or, in programs without optimizers, when a backward pass is done.
 What happens between two of those without a backward pass is evaluation, in which each batch of a loader is a step or,
-without a loader, each call of the outermost module without gradients from the same place.
+without a loader, each call of the outermost module without gradients from the same place. In programs that train nothing,
+calls with gradients are steps of evaluation as well, and those of every thread.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from dataclasses import dataclass, field
 from time import perf_counter_ns
@@ -126,6 +128,11 @@ class Steps:
 
     # -- boundaries --------------------------------------------------------------------------------
 
+    @property
+    def trains(self) -> bool:
+        """Whether there is an optimizer, or a backward pass has been made; until then, gradients say nothing."""
+        return self._optimizes or self._content.backward or self.phases[TRAINING].count > 0
+
     def optimizer_made(self, optimizer: Any) -> None:
         """The program has constructed an optimizer; after a step that begins another training."""
         self._optimizes = True
@@ -154,7 +161,7 @@ class Steps:
             self._end(TRAINING, "backward pass", first=not self.phases[TRAINING].count)
 
     def called(self, module: Any, *, place: int | None) -> None:
-        """The outermost module is called: with gradients, or without them at a place, which a loop comes back to."""
+        """The outermost module is called: with gradients in a training, or else at a place, which a loop comes back to."""
         self._passes = False
         if self._content.stepped and place is not None:
             self._wait()  # this optimizer is done: what follows may be an evaluation
@@ -281,6 +288,8 @@ class Steps:
             self._durations = [kept for kept in self._durations if not kept[0] % self._stride]
 
     def _tell(self, completed: int) -> None:
+        if threading.current_thread() is not threading.main_thread():  # a server's, which a request must not end
+            return
         for listener in self.listeners:
             listener(completed)
         self._since = perf_counter_ns()
