@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.companion_help import CONFIRM, TRAINING, run, write
+from tests.companion_help import CONFIRM, TRAINING, confirmed, run, write
 from torchlint.project.followed import NOT_FOLLOWED, Range
 from torchlint.run.evidence import EvidenceProblem, Measured, Shot, document, read
 from torchlint.run.shown import Shown, with_shown
@@ -91,6 +91,58 @@ def test_a_run_says_nothing_of_code_that_has_changed_since(recorded: Path, tmp_p
         assert not [each for each in verdicts(tmp_path, recorded / "ev") if each[0] == "helper.py"]
     finally:
         (recorded / "helper.py").write_text(text, encoding="utf-8")
+
+
+# A copy and a read on one line, two reads of which one is known without a run, and what linting cannot follow.
+MANY = """
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def both(right, every):
+    assert right <= every
+    return right.cpu().numpy(), every.cpu().numpy()
+
+def made(of, data):
+    return of(data)
+
+model = torch.nn.Linear(8, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(21):
+    x, y = torch.randn(4, 8), torch.randn(4, 8)
+    x, y = x.to(device), y.to(device)
+    loss = (model(x) - model(y)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    mask = x[:, 0] > 0
+    both((mask * mask).sum(), mask.sum())
+    made(torch.cuda.FloatTensor, [0.0])
+    text = "%d %f" % (step, eval("loss"))
+    if step % 10 == 9:
+        with torch.no_grad():
+            for _ in range(40):
+                eval("model")(torch.randn(4, 8).to(device)).cpu()
+"""
+
+
+@pytest.mark.slow
+def test_all_that_happens_in_every_step_has_a_finding(tmp_path: Path) -> None:
+    write(tmp_path, MANY)
+    document = confirmed(tmp_path, "program.py")
+    assert (document["run"]["steps"], document["unflagged"]) == (21, []), document["stderr"]
+    verdicts = [(found["line"], found["rule"], found["verdict"]) for found in document["findings"]]
+    confirmed_at = [(line, rule, given["count"]) for line, rule, given in verdicts if given["status"] == "confirmed"]
+    assert sorted(confirmed_at) == [
+        (6, "TL301", 21),
+        (7, "TL301", 42),
+        (10, "TL103", 21),
+        (16, "TL104", 21),
+        (16, "TL104", 21),
+        (24, "TL301", 21),
+        (28, "TL104", 80),
+        (28, "TL301", 80),
+    ]
 
 
 CODE = """def step(x, loader):
@@ -220,6 +272,11 @@ def test_damaged_evidence_is_one_line(tmp_path: Path, content: str | None, said:
         ("y = «values[x]»", "sync", "read", "read a tensor as index of a list"),
         ("y = «values[:x]»", "sync", "read", "read a tensor as slice bound"),
         ("y = «f'{x}'»", "sync", "read", "read formatting a tensor"),
+        ("y = «'%d %f' % (1, x)»", "sync", "read", "read formatting a tensor"),
+        ("y = «'{}'.format(x)»", "sync", "read", "read formatting a tensor"),
+        ("y = «x % z»", "sync", "read", None),
+        ("y = «text.format(x)»", "sync", "read", None),
+        ("y = «ft([0])»", "upload", "legacy", "copy a tensor of data of the host"),
         ("«loss.backward()»", "sync", "mask", None),
         ("y = «compute(x)»", "sync", "read", None),
         ("y = «x + 1»", "sync", "read", None),

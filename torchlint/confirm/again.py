@@ -38,7 +38,7 @@ def with_findings(order: Order, run: Run, prices: Prices, plan: Plan) -> Order:
         finding = fresh._replace(path=relative_to(order.base, path))
         name = known.get(_key(finding, order))
         if name is not None:  # equal lines are told apart by their number
-            kept[name] = kept[name]._replace(fingerprint=fresh.fingerprint)
+            kept[name] = _extended(kept[name], fresh)
         elif path in same and any(sources.place(path, fresh.span).overlaps(place) for place in events):
             found[f"seen-{number}"] = finding
     recipes = recipes_of(plan)
@@ -50,5 +50,11 @@ def with_findings(order: Order, run: Run, prices: Prices, plan: Plan) -> Order:
     )
 
 
-def _key(finding: Finding, order: Order) -> tuple[str, str, int]:
-    return finding.rule, real(finding.path, order.base), finding.span.line
+def _extended(finding: Finding, fresh: Finding) -> Finding:
+    """The finding, with the expressions of its lines that only the run shows to be of its kind."""
+    more = set(fresh.evidence) > set(finding.evidence)
+    return finding._replace(fingerprint=fresh.fingerprint, evidence=fresh.evidence if more else finding.evidence)
+
+
+def _key(finding: Finding, order: Order) -> tuple[str, str, int, int]:
+    return finding.rule, real(finding.path, order.base), finding.span.line, finding.span.column

@@ -60,19 +60,24 @@ def _measured(run: Run, prices: Prices) -> Iterator[tuple[str, Measured]]:
             key = (place.path, shown, steps, event.kind == "upload" and not event.facts.get("pinned"))
             sums[key] = sums.get(key, NOTHING).plus(part)
             costs[key] += prices.of(event, part)
-            parts[key] = max(parts[key], _part(run, event))
+            parts[key] = max(parts[key], _part(run, event, phase))
     for key, figures in sums.items():
         path, shown, steps, pageable = key
         yield path, Measured(shown._replace(part=parts[key]), figures.number, steps, costs[key], pageable)
 
 
-def _part(run: Run, event: Event) -> float:
-    """The part of the steps, of the phases in which it happens, that have such an event.
+def _part(run: Run, event: Event, phase: str) -> float:
+    """The part of the steps that have such an event: of all phases in which it happens, or at least that of one phase.
 
-    One step may be without: what happens after the last step of the optimizer belongs to none.
+    One step may be without: what happens after the last step of the optimizer belongs to none. What happens before an
+    evaluation's end is known belongs to it: so a few steps of training may be without, too.
     """
-    every = sum(run.phases[phase].count for phase in (TRAINING, EVALUATION) if phase in event.phases)
-    return min(sum(number for *_, number in event.steps) / max(every - 1, 2), 1.0)
+    having = sum(number for *_, number in event.steps)
+    others = [other for other in (TRAINING, EVALUATION) if other in event.phases and other != phase]
+    elsewhere = sum(event.phases[other].number for other in others)  # at most one of them in a step
+    every = sum(run.phases[one].count for one in (phase, *others))
+    whole, own = having / max(every - 1, 2), (having - elsewhere) / max(run.phases[phase].count - 1, 2)
+    return min(max(whole, own), 1.0)
 
 
 def _parts(run: Run, event: Event) -> Iterator[tuple[str, int, Figures]]:

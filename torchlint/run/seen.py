@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
+_SAME = {True: ("TL1", "TL2", "TL305"), False: ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306")}
 
 
 def findings(
@@ -26,24 +27,39 @@ def findings(
 ) -> Iterator[Finding]:
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
-    ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing happens.
+    A run shows what happens at which expression, so that such a line can have more findings, each with its own
+    expression. ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing happens.
     """
     from torchlint.text.lines import split_lines
 
     lines = split_lines(text)
     enabled = {rule.id: rule for rule in rules}
-    covered = {line for finding in said if finding.rule.startswith(_ABOUT) for line in _lines(finding)}
+    told = [finding for finding in said if finding.rule.startswith(_ABOUT)]
+    covered = {line for finding in told for line in _lines(finding)}
     for event in events:
         form = _BY_KEY.get(event.form)
         first, last = event.place[0], event.place[2]
         if form is None or last > len(lines) or (event.place in contradicted and not event.seen):
             continue
-        if not covered.isdisjoint(range(first, last + 1)):
+        span = _span(event, lines)
+        if any(_says(one, form, span) for one in told) if event.seen else not covered.isdisjoint(range(first, last + 1)):
             continue
         rule = next((enabled[name] for name in form.rules if name in enabled), None)
         if rule is not None:
             covered.add(first)
-            yield _finding(rule, form, event, path, lines)
+            told.append(_finding(rule, form, event, path, span, lines))
+            yield told[-1]
+
+
+def _says(finding: Finding, form: Form, span: Span) -> bool:
+    """Whether a finding says of an expression, or of one in or around it, that it copies or waits like this form."""
+    if not finding.rule.startswith(_SAME[form.kind == COPY]):
+        return False
+    start, end = (span.line, span.column), (span.end_line, span.end_column)
+    own = finding.span
+    return ((own.line, own.column) < end and start < (own.end_line, own.end_column)) or any(
+        start <= (evidence.line, evidence.column) < end for evidence in finding.evidence
+    )
 
 
 def _lines(finding: Finding) -> Iterator[int]:
@@ -51,7 +67,9 @@ def _lines(finding: Finding) -> Iterator[int]:
     yield from (evidence.line for evidence in finding.evidence)
 
 
-def _finding(rule: type[Rule], form: Form, event: FollowedEvent, path: str, lines: Sequence[str]) -> Finding:
+def _finding(
+    rule: type[Rule], form: Form, event: FollowedEvent, path: str, span: Span, lines: Sequence[str]
+) -> Finding:
     from torchlint.rule import topic_of
 
     return Finding(
@@ -60,7 +78,7 @@ def _finding(rule: type[Rule], form: Form, event: FollowedEvent, path: str, line
         topic=topic_of(rule),
         severity=rule.severity if event.seen else Severity.INFO,
         path=path,
-        span=_span(event, lines),
+        span=span,
         message=_message(form, event, path),
         heat=Heat.STEP,
         evidence=tuple(_evidence(event, path, lines)),

@@ -63,13 +63,13 @@ class Tree:
         ``how`` is what the run says of the event.
         """
         if isinstance(node, ast.Call):
-            found = _call(node, kind)
+            found = Named(forms.LEGACY_DATA) if how == "legacy" else _call(node, kind)
             return found or (self._condition(node) if kind == "sync" else None)
         if isinstance(node, ast.Subscript):
             return _subscript(node, kind, how) or (self._condition(node) if kind == "sync" else None)
         if kind != "sync":
             return None
-        if isinstance(node, (ast.JoinedStr, ast.FormattedValue)):
+        if isinstance(node, (ast.JoinedStr, ast.FormattedValue)) or _is_percent(node):
             return Named(forms.FORMATTED)
         return self._condition(node)
 
@@ -99,12 +99,23 @@ def _call(node: ast.Call, kind: str) -> Named | None:
         if name in _OF_DATA:
             return Named(forms.HOST_DATA, name)
         return Named(forms.BLOCKING) if name in _MOVES else None
+    if name == "format" and _is_text(function.value):
+        return Named(forms.FORMATTED)
     if name in known.READING:
         return Named(forms.READ_METHOD, name)
     if name in known.WAITING or name == "where":
         module = isinstance(function.value, ast.Name) and function.value.id == "torch"
         return Named(forms.WAITING_FUNCTION, f"torch.{name}") if module else Named(forms.WAITING_METHOD, name)
     return Named(forms.MOVED_TO_HOST) if name in _MOVES and kind == "download" else None
+
+
+def _is_percent(node: ast.expr) -> bool:
+    """Whether text is formatted with ``%``."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and _is_text(node.left)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _builtin(name: str) -> Named | None:
