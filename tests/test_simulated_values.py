@@ -134,6 +134,32 @@ def test_an_index_of_the_device_into_memory_of_the_host_is_one_number_that_is_wa
             [10, 20, 30][several]
 
 
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_backward_pass_copies_indices_of_the_host_again(*, watched: bool) -> None:
+    recorder = Recorder()
+    with Simulation(recorder, Sites([])):
+        weight = torch.ones(4, 4, device="cuda", requires_grad=True)
+        rows, columns = torch.triu_indices(4, 4, offset=1)
+        if watched:
+            weight.register_hook(lambda gradient: None)
+
+        def uploads() -> int:
+            return sum(event["count"] for event in recorder.written() if event["kind"] == "upload")
+
+        for change, forward, backward in (
+            (lambda x: x.__setitem__((rows, columns), 0.0), 2, 2),
+            (lambda x: x[rows, columns], 2, 2),
+            (lambda x: x[[0, 1], [1, 2]], 2, 0),  # a list becomes a tensor of the device
+            (lambda x: x[rows.cuda(), columns.cuda()], 2, 0),
+            (lambda x: x.detach()[rows, columns], 2, 0),
+        ):
+            before, x = uploads(), weight * 2
+            made = change(x)
+            between = uploads()
+            (x.sum() + (0 if made is None else made.sum())).backward()
+            assert (between - before, uploads() - between) == (forward, backward)
+
+
 def test_functions_of_data_parallel_and_streams_are_called_as_on_cuda() -> None:
     recorder = Recorder()
     with Simulation(recorder, Sites([])):

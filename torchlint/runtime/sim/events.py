@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_rewritten, label_of, size_of
+from torchlint.runtime.labels import device_of, is_rewritten, label_of, place, size_of
 from torchlint.runtime.sim.operands import INDEXED
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _WAITS = {
 }
 COPIES = frozenset("aten::copy_ aten::_foreach_copy_ aten::fill_".split())
 ACROSS = COPIES | INDEXED
+_READING = frozenset("aten::index aten::_unsafe_index".split())
 _COUNTED = frozenset("aten::repeat_interleave aten::normal aten::normal_ aten::histc".split())
 SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED
 
@@ -78,18 +79,39 @@ def _indices(simulation: Machine, name: str, args: Any) -> None:
                 _download(simulation, index, "index")
         return
     masks = False
+    # The derivative of reading by index writes to memory that it has allocated itself.
+    known = args[2] if label_of(args[0]) is None and name not in _READING else args[0]
+    inputs = (args[0], *args[2:3]) if torch.is_grad_enabled() else ()
+    derivatives = sum(tensor.requires_grad for tensor in inputs)
     for index in args[1]:
         if index is None:
             continue
-        if device_of(args[0]) is not None and device_of(index) is None:
+        if device_of(known) is not None and device_of(index) is None:
             upload(simulation, index, "index")
+            if not _from_host(index):  # Python made it of a list, for the device
+                place(index, device_of(known))
+            elif derivatives:  # each of them indexes as the program does, from the host
+                simulation.indexed[size_of(index), _is_pinned(index)] += derivatives
         elif index.dtype in (torch.bool, torch.uint8):
             masks = True
-    one = name not in ("aten::index", "aten::_unsafe_index") and args[2].numel() == 1
-    if masks and torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (args[0], *args[2:3])):
+    one = name not in _READING and args[2].numel() == 1
+    if masks and derivatives:
         simulation.masked += 1
     if masks and not one:  # x[mask] = number needs no count
         simulation.sync("mask")
+
+
+def derive(simulation: Machine) -> None:
+    """Record what the derivatives of indexing do in a backward pass: count masks, and copy indices, once more."""
+    for _ in range(simulation.masked):
+        simulation.sync("mask")
+    for (size, pinned), count in simulation.indexed.items():
+        for _ in range(count):
+            facts: dict[str, Any] = {"how": "index", "pinned": pinned, "non_blocking": False}
+            simulation.recorder.add("upload", simulation.sites.here(3), size, **facts)
+            simulation.blocks()
+    simulation.masked = 0
+    simulation.indexed.clear()
 
 
 def _copies(simulation: Machine, name: str, args: Any) -> None:
@@ -111,6 +133,11 @@ def _download(simulation: Machine, source: torch.Tensor, how: str) -> None:
     facts: dict[str, Any] = {"how": how, "non_blocking": False}
     simulation.recorder.add("download", simulation.sites.here(2), size_of(source), **facts)
     simulation.blocks()
+
+
+def _is_pinned(tensor: torch.Tensor) -> bool:
+    label = label_of(tensor)
+    return label is not None and bool(label.pinned)
 
 
 def _from_host(tensor: torch.Tensor) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchlint.runtime.labels import LABEL, device_of, label_of, place
+from torchlint.runtime.sim import events
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -76,7 +77,8 @@ def _shortened(simulation: Machine) -> None:
     """Run backward passes without the dispatch mode, which takes most of their time, unless they may cause events.
 
     Gradients get their labels when they are asked for. As soon as Python code may run in a backward pass (hooks,
-    functions of the program), the mode stays active. The derivative of an index by a mask counts it again.
+    functions of the program), the mode stays active. The derivative of an index by a mask counts it again, and
+    that of an index on the host copies it again.
     """
     real = getattr(torch.autograd, "_engine_run_backward", None)
     if real is None:
@@ -85,9 +87,7 @@ def _shortened(simulation: Machine) -> None:
     def run(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         if simulation.watchful or not simulation.alone() or torch.is_anomaly_enabled() or _distributed():
             return real(t_outputs, *args, **kwargs)
-        for _ in range(simulation.masked):
-            simulation.sync("mask")
-        simulation.masked = 0
+        events.derive(simulation)
         with torch._C._DisableTorchDispatch():
             made = real(t_outputs, *args, **kwargs)
         for gradient, wanted in zip(made or (), args[3] if len(args) > _INPUTS else (), strict=False):

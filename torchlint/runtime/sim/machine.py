@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -31,6 +32,7 @@ class Machine:
         self.watchful = False  # something may happen in backward passes
         self.to_host = False  # parts of a tensor are copied to the host: what torch says of itself on the CPU as well
         self.masked = 0  # masks that the next backward pass counts again
+        self.indexed: Counter[tuple[int, bool]] = Counter()  # indices that it copies again: bytes, whether pinned
         self.debug = 0  # torch.cuda.set_sync_debug_mode
         self.moves: Any = None
         self.random: Any = None
