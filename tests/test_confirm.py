@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.companion_help import CONFIRM, TRAINING, confirm, confirmed, run, verdict, warm_run, write
+from torchlint.confirm.prepare import Program, files_of
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.slow
@@ -89,6 +91,18 @@ def test_a_module_of_the_current_folder_does_not_shadow_the_standard_library(tmp
     observed = run(tmp_path, *CONFIRM, "cpu", "--", "sub/program.py")
     assert (observed.returncode, observed.stdout) == (plain.returncode, plain.stdout), observed.stderr
     assert plain.returncode == 0
+
+
+def test_packages_that_pip_has_installed_into_a_folder_of_the_path_are_not_linted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = write(tmp_path / "program", "import installed, own\n")
+    for folder, name in (("target", "installed"), ("checkout", "own")):
+        write(tmp_path / folder, "", f"{name}.py")
+    (tmp_path / "target" / "installed-1.0.dist-info").mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(str(tmp_path / name) for name in ("target", "checkout", "gone")))
+    found = files_of(Program(str(program), None, (), os.path.realpath(program)))
+    assert sorted(Path(path).name for path in found) == ["own.py", "program.py"]
 
 
 def test_imported_modules_are_confirmed_and_their_byte_code_is_left_alone(tmp_path: Path) -> None:

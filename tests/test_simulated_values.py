@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,18 +142,19 @@ def test_a_backward_pass_copies_indices_of_the_host_again(*, watched: bool) -> N
         weight = torch.ones(4, 4, device="cuda", requires_grad=True)
         rows, columns = torch.triu_indices(4, 4, offset=1)
         if watched:
-            weight.register_hook(lambda gradient: None)
+            weight.register_hook(torch.Tensor.dim)
 
         def uploads() -> int:
             return sum(event["count"] for event in recorder.written() if event["kind"] == "upload")
 
-        for change, forward, backward in (
+        cases: list[tuple[Callable[[torch.Tensor], Any], int, int]] = [
             (lambda x: x.__setitem__((rows, columns), 0.0), 2, 2),
             (lambda x: x[rows, columns], 2, 2),
             (lambda x: x[[0, 1], [1, 2]], 2, 0),  # a list becomes a tensor of the device
             (lambda x: x[rows.cuda(), columns.cuda()], 2, 0),
             (lambda x: x.detach()[rows, columns], 2, 0),
-        ):
+        ]
+        for change, forward, backward in cases:
             before, x = uploads(), weight * 2
             made = change(x)
             between = uploads()

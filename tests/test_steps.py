@@ -43,7 +43,7 @@ class Seen:
         self.steps = steps.written()
         self.events = {event["kind"]: event for event in recorder.written()}
 
-    def counted(self, phase: str) -> tuple[int, str]:
+    def counted(self, phase: str) -> tuple[int, str | None]:
         """The number of steps of a phase, and what they are."""
         found = self.steps["phases"][phase]
         return found["count"], found["unit"]

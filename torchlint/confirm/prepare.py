@@ -79,8 +79,17 @@ def files_of(what: Program) -> list[str]:
         if "site-packages" in folder:  # of an installed package, only the program's own modules
             return [path for path in closure(what.file, bases) if path.startswith(os.path.dirname(what.file))]
     here = os.getcwd()
-    paths = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    paths = [entry for entry in entries if entry and not _has_installed(entry)]
     return closure(what.file, [*bases, here, *paths])
+
+
+def _has_installed(folder: str) -> bool:
+    """Whether packages are installed in a folder, as by ``pip install --target``."""
+    try:
+        return any(name.endswith(".dist-info") for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def findings_of(paths: Sequence[str], plan: Plan) -> list[Finding]:

@@ -28,7 +28,8 @@ def findings(
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
     A run shows what happens at which expression, so that such a line can have more findings, each with its own
-    expression. ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing happens.
+    expression. ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing
+    happens.
     """
     from torchlint.text.lines import split_lines
 
@@ -42,7 +43,8 @@ def findings(
         if form is None or last > len(lines) or (event.place in contradicted and not event.seen):
             continue
         span = _span(event, lines)
-        if any(_says(one, form, span) for one in told) if event.seen else not covered.isdisjoint(range(first, last + 1)):
+        on_line = not covered.isdisjoint(range(first, last + 1))
+        if on_line and not (event.seen and not any(_says(one, form, span) for one in told)):
             continue
         rule = next((enabled[name] for name in form.rules if name in enabled), None)
         if rule is not None:

@@ -50,10 +50,11 @@ class Listener(Protocol):
 
 
 class Boundaries:
-    """Reports the boundaries of steps. In a program that trains, those of one thread: others load data, or run replicas.
+    """Reports the boundaries of steps.
 
-    Where nothing is trained, calls of modules count in every thread: those of a server answer requests. Workers of
-    loaders have no steps, and modules without parameters are none of a model: they are transforms, losses or metrics.
+    In a program that trains they are those of one thread: others load data, or run replicas. Where nothing is trained,
+    calls of modules count in every thread: those of a server answer requests. Workers of loaders have no steps, and
+    modules without parameters are none of a model: they are transforms, losses or metrics.
     """
 
     def __init__(self, steps: Listener) -> None:

@@ -2,8 +2,8 @@
 
 A step of training ends when an optimizer has stepped or, in programs without optimizers, when a backward pass is done.
 What happens between two of those without a backward pass is evaluation, in which each batch of a loader is a step or,
-without a loader, each call of the outermost module without gradients from the same place. In programs that train nothing,
-calls with gradients are steps of evaluation as well, and those of every thread.
+without a loader, each call of the outermost module without gradients from the same place. In programs that train
+nothing, calls with gradients are steps of evaluation as well, and those of every thread.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class Steps:
             self._end(TRAINING, "backward pass", first=not self.phases[TRAINING].count)
 
     def called(self, module: Any, *, place: int | None) -> None:
-        """The outermost module is called: with gradients in a training, or else at a place, which a loop comes back to."""
+        """The outermost module is called: with gradients in a training, or else at a place, to which loops return."""
         self._passes = False
         if self._content.stepped and place is not None:
             self._wait()  # this optimizer is done: what follows may be an evaluation
