@@ -142,7 +142,7 @@ def test_a_backward_pass_copies_indices_of_the_host_again(*, watched: bool) -> N
         weight = torch.ones(4, 4, device="cuda", requires_grad=True)
         rows, columns = torch.triu_indices(4, 4, offset=1)
         if watched:
-            weight.register_hook(torch.Tensor.dim)
+            weight.register_hook(torch.Tensor.clone)
 
         def uploads() -> int:
             return sum(event["count"] for event in recorder.written() if event["kind"] == "upload")
