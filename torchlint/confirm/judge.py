@@ -75,9 +75,14 @@ def _case(name: str, recipe: Recipe, order: Order, run: Run, prices: Prices, sou
     path = real(finding.path, order.base)
     places = places_of(finding, path, sources, named=recipe.span == "evidence")
     rivals = _rivals(name, order, sources)
-    events = [event for event in run.events if _nearest(event.place, places, rivals)]
+    events = [event for event in run.events if not _is_derived(event) and _nearest(event.place, places, rivals)]
     own = [event for event in events if event.place.overlaps(places[0])]
     return Case(finding, recipe, run.marks.get(name, NO_MARK), places, events, own, run, prices, order.lint)
+
+
+def _is_derived(event: Event) -> bool:
+    """Whether it happened in a backward pass for what stands elsewhere: no finding at the call is about it."""
+    return event.facts.get("how") == "derivative"
 
 
 def _rivals(name: str, order: Order, sources: Sources) -> list[Place]:
@@ -180,6 +185,8 @@ def unflagged(order: Order, run: Run) -> list[list[Event]]:
 
 def _is_spoken(event: Event, places: Iterable[Place], loaders: Iterable[Place]) -> bool:
     """Whether a finding covers an event: at its place, or as a copy of a batch of its loader from pageable memory."""
+    if _is_derived(event):
+        return False
     if any(place.overlaps(event.place) for place in places):
         return True
     made = None if event.facts.get("pinned") else event.place_of("loader")

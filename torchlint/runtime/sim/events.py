@@ -107,7 +107,7 @@ def derive(simulation: Machine) -> None:
         simulation.sync("mask")
     for (size, pinned), count in simulation.indexed.items():
         for _ in range(count):
-            facts: dict[str, Any] = {"how": "index", "pinned": pinned, "non_blocking": False}
+            facts: dict[str, Any] = {"how": "derivative", "pinned": pinned, "non_blocking": False}
             simulation.recorder.add("upload", simulation.sites.here(3), size, **facts)
             simulation.blocks()
     simulation.masked = 0
