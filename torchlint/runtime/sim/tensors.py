@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
-_NAMES = "to cuda cpu clone pin_memory is_pinned numpy __array__ tolist __repr__ __format__ copy_ get_device"
+_NAMES = (
+    *("to", "cuda", "cpu", "copy_", "clone", "as_subclass", "pin_memory", "is_pinned", "get_device"),
+    *("numpy", "__array__", "tolist", "__repr__", "__format__"),
+)
 _NOT_NUMPY = (
     "can't convert cuda:{} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 )
@@ -61,7 +64,7 @@ class Moves:
 
     def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
-        self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
+        self._real = {name: getattr(_TENSOR, name) for name in _NAMES}
 
     def install(self) -> None:
         """Put the methods in place."""
@@ -74,6 +77,7 @@ class Moves:
             pin_memory=self._method(self.pin_memory),
             is_pinned=lambda tensor, device=None: bool(getattr(label_of(tensor), "pinned", False)),
             type_as=self._method(self.type_as),
+            as_subclass=self._method(self.as_subclass),
         )
         self._sim.moves = self
         let_through(self._sim.patches, "to", "cuda", "cpu", "copy_", "get_device")
@@ -238,6 +242,11 @@ class Moves:
         """``x.type_as(y)``: the dtype and the device of ``y``."""
         return self.moved(tensor, device_of(other), "type_as", dtype=other.dtype)
 
+    def as_subclass(self, tensor: T, cls: Any) -> Any:
+        """``x.as_subclass(cls)``, which torch 2.4 refuses under a dispatch mode."""
+        with torch._C._DisableTorchDispatch():
+            return self._real["as_subclass"](tensor, cls)
+
     def pin_memory(self, tensor: T, device: Any = None) -> T:
         """``x.pin_memory()``."""
         if device_of(tensor) is not None:
@@ -277,7 +286,7 @@ class Reads:
 
     def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
-        self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
+        self._real = {name: getattr(_TENSOR, name) for name in _NAMES}
 
     def install(self) -> None:
         """Put the methods in place."""
