@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchlint.runtime.labels import device_of, is_rewritten, label_of, size_of
-from torchlint.runtime.sim.operands import INDEXED
+from torchlint.runtime.sim.operands import INDEXED, indices_of
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -73,12 +73,12 @@ def _counted(func: Any, name: str, args: Any, kwargs: Any) -> list[str]:
 def _indices(simulation: Machine, name: str, args: Any) -> None:
     """Indices are copied to what they index; boolean masks on the device must be counted first."""
     if _from_host(args[0]):
-        for index in args[1]:
+        for index in indices_of(name, args):
             if index is not None and device_of(index) is not None:
                 _download(simulation, index, "index")
         return
     masks = False
-    for index in args[1]:
+    for index in indices_of(name, args):
         if index is None:
             continue
         if device_of(args[0]) is not None and device_of(index) is None:
