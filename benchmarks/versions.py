@@ -73,13 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="the folder with the checkouts, as owner+name")
     parser.add_argument("evidence", type=Path, help="the folder for evidence of runs")
-    parser.add_argument(
-        "pythons",
-        nargs="+",
-        type=lambda path: str(Path(path).absolute()),
-        metavar="PYTHON",
-        help="the interpreter of an environment",
-    )
+    parser.add_argument("pythons", nargs="+", type=Path, metavar="PYTHON", help="the interpreter of an environment")
     arguments = parser.parse_args()
     chosen = [one for one in programs.read() if one.name in NAMES]
     versions = {}
