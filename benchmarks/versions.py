@@ -23,8 +23,8 @@ from torchlint.confirm.evidence import COSTLY, Event
 from torchlint.confirm.rates import per_step
 
 NAMES = (
-    *("mnist", "vae", "siamese", "word-transformer", "dcgan-example", "imagenet"),
-    *("nanogpt", "mingpt", "makemore", "cnn", "wgan-gp", "cvae-mnist"),
+    *("nanogpt", "mingpt", "makemore", "cvae-mnist", "cnn", "rnn", "tutorial-gan", "tutorial-vae"),
+    *("wgan-gp", "dcgan", "infogan", "aae"),
 )
 SAME = 0.02  # of a count per step
 SELF_TEST = """
