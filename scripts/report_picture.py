@@ -1,6 +1,7 @@
 """Draw docs/report.png, the report of a run of the example, anew. Needs torch, Playwright and a Chromium.
 
-``python -m scripts.report_picture`` does it. The run is on the simulated GPU, so that the picture can be made anywhere; what is measured differs a little each time.
+``python -m scripts.report_picture`` does it. The run is on the simulated GPU, so that the picture can be made anywhere;
+what is measured differs a little each time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from tests.browser import executable
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/report.png"
-_SIZE = {"width": 1100, "height": 980}
+_WIDTH, _HEIGHT = 1100, 980
 
 
 def report(target: Path) -> None:
@@ -32,7 +33,7 @@ def main() -> None:
         page_file = Path(folder, "report.html")
         report(page_file)
         browser = playwright.chromium.launch(executable_path=executable(), args=["--no-sandbox"])
-        page = browser.new_page(viewport=_SIZE)
+        page = browser.new_page(viewport={"width": _WIDTH, "height": _HEIGHT})
         page.goto(page_file.as_uri())
         page.screenshot(path=PICTURE)
         browser.close()

@@ -126,8 +126,8 @@ def on_config(config: Any) -> Any:
 
 def version() -> str:
     """The version that the pages describe, as the first heading of the changelog names it."""
-    text = (ROOT / _CHANGES).read_text(encoding="utf-8")
-    return re.findall(r"^## (.+)$", text, re.MULTILINE)[0]
+    lines = (ROOT / _CHANGES).read_text(encoding="utf-8").splitlines()
+    return next(line.removeprefix("## ") for line in lines if line.startswith("## "))
 
 
 def _by_topic(folder: Path) -> list[dict[str, list[dict[str, str]]]]:

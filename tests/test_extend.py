@@ -9,12 +9,13 @@ import pytest
 
 from torchlint.cli.main import main
 from torchlint.config.config import Config, ConfigError
-from torchlint.config.configurations import configurations, load
+from torchlint.config.configurations import Configurations, configurations, load
 from torchlint.config.files import read_budget
 from torchlint.config.select import chosen
 from torchlint.config.severities import with_severities
 from torchlint.model import Finding, Severity, Span
 from torchlint.run import registry
+from torchlint.run.discover import is_excluded
 from torchlint.run.worlds import world_of
 
 COPIES = "import numpy as np\nimport torch\n\n\ndef collate_fn(path):\n    return torch.tensor(np.load(path))\n"
@@ -142,6 +143,14 @@ def test_globs_are_relative_to_the_file_they_are_written_in(capsys: pytest.Captu
         write(f"pkg/{folder}/a.py", COPIES)
     write("pkg/a_old.py", COPIES)
     assert places("pkg", capsys=capsys) == {"pkg/src/a.py", "pkg/a_old.py"}
+
+
+def test_a_scan_applies_the_globs_of_all_files_to_the_paths_in_repositories() -> None:
+    found = project('exclude = ["/vendor/"]', 'exclude = ["/generated/"]').rooted("/repositories/one")
+    given = Configurations("/repositories/one", only=found)
+    for folder, left_out in (("vendor", True), ("generated", True), ("src", False)):
+        path = f"/repositories/one/{folder}/a.py"
+        assert is_excluded(path, given, "/repositories/one") == left_out
 
 
 def test_a_baseline_and_programs_are_those_beside_the_extended_file(tmp_path: Path) -> None:

@@ -82,6 +82,12 @@ class Config(NamedTuple):
             yield config
             config = config.extended
 
+    def rooted(self, folder: str) -> Config:
+        """The configuration as if it, and all that it extends, were written in this folder, where the command runs."""
+        extended = self.extended.rooted(folder) if self.extended is not None else None
+        given = self.given._replace(base=folder)
+        return self._replace(root=folder, top=None, given=given, extended=extended, programs_root=None)
+
 
 class ConfigError(Exception):
     """A one-line error that names the file, the key and what to do."""
