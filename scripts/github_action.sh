@@ -8,7 +8,8 @@ set -euo pipefail
 # An annotation of the whole run. The message may contain anything that an input contains.
 annotate() {
     local message=${1//'%'/%25}
-    printf '::error title=torchlint::%s\n' "${message//$'\r'/%0D}"
+    message=${message//$'\r'/%0D}
+    printf '::error title=torchlint::%s\n' "$message"
 }
 
 fail() {

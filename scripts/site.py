@@ -32,6 +32,7 @@ _PROMPT = "$ "
 # How much more a word on the page of a rule counts for the search than one on any other page. The rules of some groups
 # find less often what somebody looks for: those that are off by default, and those that only advise.
 _BOOST = 5
+_OF_CHANGES = 0.2  # whoever searches wants what is true now
 _LESS_BOOST = {"preview": 2, "advice": 3}
 
 
@@ -56,6 +57,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str: 
     if _is_rule(page):
         group = _facts(markdown, page.file.src_uri)["group"]
         page.meta["search"] = {"boost": _LESS_BOOST.get(group, _BOOST)}
+    if page.file.src_uri == _CHANGELOG:
+        page.meta["search"] = {"boost": _OF_CHANGES}
     page.edit_url = edited(markdown, page.file.src_uri)
     here = "](docs/" if page.file.src_uri == _CHANGELOG else f"]({config['site_url']}"
     return linked(markdown.replace(here, "]("), page.file.src_uri)

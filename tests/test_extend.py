@@ -264,11 +264,11 @@ def test_a_budget_can_be_that_of_an_extended_file() -> None:
         ),
         (
             {"torchlint.toml": 'extend = "torchlint.toml"'},
-            "torchlint.toml: extend leads in a circle: torchlint.toml extends torchlint.toml; remove one of these keys",
+            "torchlint.toml: extend is circular: torchlint.toml extends torchlint.toml; remove one of these keys",
         ),
         (
             {"torchlint.toml": 'extend = "b.toml"', "b.toml": 'extend = "c.toml"', "c.toml": 'extend = "./b.toml"'},
-            "c.toml: extend leads in a circle: b.toml extends c.toml extends b.toml; remove one of these keys",
+            "c.toml: extend is circular: b.toml extends c.toml extends b.toml; remove one of these keys",
         ),
     ],
 )

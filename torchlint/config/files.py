@@ -85,7 +85,7 @@ def _extended(chain: list[_File]) -> _File:
     for number, file in enumerate(chain):
         if os.path.realpath(file.path) == real:
             circle = [*(each.shown for each in chain[number:]), file.shown]
-            raise ConfigError(f"{where} leads in a circle: {' extends '.join(circle)}; remove one of these keys")
+            raise ConfigError(f"{where} is circular: {' extends '.join(circle)}; remove one of these keys")
     if len(chain) == _MOST:
         raise ConfigError(f"{where} makes a chain of more than {_MOST} files; extend fewer")
     shown = paths.shown(path)
