@@ -421,6 +421,23 @@ async def test_a_wrong_configuration_is_told_once_and_the_last_good_one_is_kept(
         await editor.until(lambda: not editor.published[project.as_uri()].diagnostics)
 
 
+async def test_a_change_of_an_extended_file_counts_at_once(tmp_path: Path) -> None:
+    (tmp_path / "torchlint.toml").write_text('extend = "shared/settings.toml"\n')
+    base = tmp_path / "shared/settings.toml"
+    async with started(tmp_path) as editor:
+        uri = editor.open(tmp_path / "a.py", GUILTY)
+        await editor.until(lambda: editor.published.get((tmp_path / "torchlint.toml").as_uri()))
+        (found,) = editor.published[(tmp_path / "torchlint.toml").as_uri()].diagnostics
+        assert "shared/settings.toml: cannot be read" in found.message
+        base.parent.mkdir()
+        base.write_text(f'ignore = ["{RULE}"]\n')
+        editor.tell(base)
+        await editor.rules(uri)
+        base.write_text("")
+        editor.tell(base)
+        await editor.rules(uri, RULE)
+
+
 async def test_folders_are_added_and_removed(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):

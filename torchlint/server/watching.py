@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from torchlint.server.diagnostics import Client
 
 log = logging.getLogger(__name__)
-# What the configuration is read from; requirements tell the oldest version of torch.
-_CONFIGURATION = re.compile(r"(?:pyproject|.*torchlint.*)\.toml|\.gitignore|setup\.(?:cfg|py)|requirements[\w.-]*\.txt")
+# What the configuration is read from: it may extend any TOML file, and requirements tell the oldest version of torch.
+_CONFIGURATION = re.compile(r".*\.toml|\.gitignore|setup\.(?:cfg|py)|requirements[\w.-]*\.txt")
 _GLOBS = ("**/*.{py,pyw,ipynb,toml}", "**/.gitignore", "**/setup.cfg", "**/requirements*.txt")
 
 
