@@ -13,11 +13,11 @@ from torchlint.base.inputs import CONFIGURATION, read
 from torchlint.config.config import ConfigError
 from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.run import results
-from torchlint.run.evidence import EvidenceProblem
 from torchlint.run.registry import load
 from torchlint.server.code import Code, NotebookProblem
 from torchlint.server.documents import Document, Part
 from torchlint.server.folder import Folder
+from torchlint.server.kept import Kept
 from torchlint.server.settings import Settings
 from torchlint.server.status import status
 from torchlint.server.switch_off import file_for, switched_off
@@ -56,6 +56,7 @@ class Checker:
         self._loose: dict[str, Folder] = {}  # folders of files that are in none of these
         self._settings: Mapping[str | None, Settings] = {}
         self._checked: dict[str, Checked] = {}
+        self._kept = Kept()
         self._touched: set[str] = set()
         self._search = False
 
@@ -128,7 +129,8 @@ class Checker:
             return ()
         for problem in result.problems:
             log.error("%s: %s", problem.path, problem.message)
-        return tuple(f for f in result.findings if settings.show_info or f.severity is not Severity.INFO)
+        found = self._kept.beside(document, result.findings)
+        return tuple(f for f in found if settings.show_info or f.severity is not Severity.INFO)
 
     # -- folders ---------------------------------------------------------------------------------
 
@@ -140,6 +142,7 @@ class Checker:
         self._settings = dict(settings)
         self._loose.clear()
         self._checked.clear()
+        self._kept.clear()
         before, self._folders = self._folders, {}
         for root, given in settings.items():
             known = before.get(root) if root is not None else None
@@ -151,12 +154,13 @@ class Checker:
     def _made(self, root: str, settings: Settings, before: Folder | None = None) -> Folder:
         """A folder with its configuration; if that is wrong, as before, or without a configuration."""
         try:
-            return Folder(root, settings)
-        except EvidenceProblem as problem:
-            self._troubled(f"the setting torchlint.evidence: {problem}")
-            return self._made(root, settings._replace(evidence=()), before)
+            folder = Folder(root, settings)
         except ConfigError as error:
             self._troubled(str(error))
+        else:
+            if folder.evidence.problem is not None:
+                self._troubled(folder.evidence.problem)
+            return folder
         if before is not None and before.settings == settings:
             return before
         return Folder(root, Settings(enable=settings.enable, show_info=settings.show_info), isolated=True)
@@ -196,6 +200,10 @@ class Checker:
         wanted = folders if roots is None else [root for root in roots if root in folders]
         return [line for root in wanted for line in status(root, folders[root].result())]
 
+    def has_new_evidence(self) -> bool:
+        """Whether evidence of runs was written or deleted since it was read."""
+        return any(f.evidence.have_changed() for f in (*self._folders.values(), *self._loose.values()))
+
     # -- changes ---------------------------------------------------------------------------------
 
     def touch(self, paths: Iterable[str], *, search: bool) -> None:
@@ -224,6 +232,7 @@ class Checker:
             except Exception:
                 log.exception("the files of %s are linted one by one from now on", folder.root)
         found = []
+        self._kept.forget_closed(list(self._opened))
         for uri, document in list(self._opened.items()):
             if self.place(document)[0].tree is not None:
                 before = self._checked.pop(uri, None)
