@@ -66,13 +66,17 @@ class Checker:
         """The findings of the present version of a document; None if it is not open."""
         document = self._opened.get(uri)
         if document is None:
-            self._checked.pop(uri, None)
             return None
         known = self._checked.get(uri)
         if known is None or known.document is not document:
             folder, path = self.place(document)
             known = self._checked[uri] = Checked(document, self._findings(document, folder, path), folder.settings)
         return known
+
+    def forget(self, uri: str) -> None:
+        """Forget the findings of a document that was closed."""
+        self._checked.pop(uri, None)
+        self._kept.forget(uri)
 
     def fixed(self, uri: str) -> dict[Part, str]:
         """The texts of a document that safe fixes change, each with its new text."""
@@ -232,7 +236,6 @@ class Checker:
             except Exception:
                 log.exception("the files of %s are linted one by one from now on", folder.root)
         found = []
-        self._kept.forget_closed(list(self._opened))
         for uri, document in list(self._opened.items()):
             if self.place(document)[0].tree is not None:
                 before = self._checked.pop(uri, None)

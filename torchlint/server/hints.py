@@ -7,13 +7,14 @@ from collections import defaultdict
 from lsprotocol import types
 
 from torchlint.model import Observed
+from torchlint.report.figures import duration, number
 from torchlint.report.observed import words
 from torchlint.server.checker import Checked
 from torchlint.server.positions import Lines
 
 
 def within(checked: Checked, range_: types.Range, encoding: str) -> list[types.InlayHint]:
-    """How often something happened at the lines of findings in a range, and what it took.
+    """How often something happened at the lines of findings in a range, and what that takes by the price list.
 
     There are none in notebooks, which evidence does not know, or if the settings switch them off.
     """
@@ -30,14 +31,11 @@ def within(checked: Checked, range_: types.Range, encoding: str) -> list[types.I
 
 
 def _hint(end: types.Position, seen: list[Observed]) -> types.InlayHint:
-    sources = ", ".join(dict.fromkeys(one.source for one in seen))
-    return types.InlayHint(
-        end,
-        "; ".join(map(_label, seen)),
-        padding_left=True,
-        tooltip=f"Seen in the run that {sources} describes. Times are those of the price list.",
-    )
+    label = "; ".join(map(_label, seen))
+    tooltip = "\n".join(f"{words(one)} (modeled), says {one.source}" for one in seen)
+    return types.InlayHint(end, label, tooltip=tooltip, padding_left=True)
 
 
 def _label(one: Observed) -> str:
-    return f"{words(one)} (modeled)" if one.microseconds else words(one)
+    """Short, as VS Code cuts hints off after 43 characters; what happened is in the finding."""
+    return f"{number(one.times / one.steps)} a step, {duration(one.microseconds / one.steps)} (modeled)"

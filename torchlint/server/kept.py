@@ -39,10 +39,9 @@ class Kept:
         """Forget all findings: rules or settings are others now."""
         self._last.clear()
 
-    def forget_closed(self, opened: Iterable[str]) -> None:
-        """Forget the findings of documents whose URI is not among these."""
-        for uri in self._last.keys() - set(opened):
-            del self._last[uri]
+    def forget(self, uri: str) -> None:
+        """Forget the findings of a document."""
+        self._last.pop(uri, None)
 
 
 class _Shift(NamedTuple):

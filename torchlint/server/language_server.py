@@ -216,6 +216,7 @@ class Server(LanguageServer):
         """Forget a document and its findings."""
         document = self.opened.pop(uri, None)
         if document is not None:
+            self.do(URGENT, partial(self._checker.forget, uri))
             for each in _uris(document):
                 self._clear(each)
             self.settle_soon()
