@@ -116,10 +116,9 @@ async def test_lines_without_evidence_for_their_present_text_have_no_hint(tmp_pa
         editor.change(uri, TEXT + "\n")
         await said(editor, uri, "1 wait for the device a step, 10 us")
         assert len(await editor.hints(uri)) == 1
-        editor.change(uri, TEXT + "\n# typed")
-        assert await editor.hints(uri) == []
-        editor.change(uri, TEXT + "\n(")
-        assert await editor.hints(uri) == []
+        for typed in ("(", "# typed"):
+            editor.change(uri, TEXT + "\n" + typed)
+            assert await editor.hints(uri) == []
 
 
 async def test_what_a_run_has_shown_is_behind_its_line_once(tmp_path: Path) -> None:

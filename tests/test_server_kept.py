@@ -81,7 +81,7 @@ async def test_no_fix_and_no_suppression_is_offered_for_findings_of_an_earlier_t
 ) -> None:
     uri = editor.open(folder / "actions.py", TEXT.replace("(3)", "(3), dtype=torch.float32"))
     assert any("create it" in title for title in await editor.actions(uri))
-    editor.replace(uri, (4, 0), (4, 0), "x = (\n")
+    editor.replace(uri, (4, 0), (4, 0), "x =\n")
     await editor.rules(uri, RULE, "TL000", RULE)
     titles = list(await editor.actions(uri))
     assert titles
@@ -126,6 +126,11 @@ async def test_in_notebooks_findings_stay_in_their_cells(editor: Editor, folder:
 
     first, second, third = editor.open_notebook(path, HEAD, ZEROS, ONES)
     await editor.rules(second, RULE)
+    editor.change_cell(path, third, "(\n")
+    await editor.rules(third, "TL000")
+    assert has(second, (RULE, 0, False))  # found in the present text as well
+    editor.change_cell(path, third, ONES)
+    await editor.rules(third, RULE)
     editor.change_cell(path, first, HEAD + "(\n")  # nothing is known of `torch` now
     await editor.rules(first, "TL000")
     await editor.until(lambda: all(has(uri, (RULE, 0, True)) for uri in (second, third)))
