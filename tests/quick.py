@@ -27,7 +27,10 @@ QUICK = {
     "fixes": "test_fix test_fix_files test_golden test_suppress",
     "configuration": "test_config test_discover test_extend test_globs test_requirements test_select",
     "reports": "test_html test_report test_text_report",
-    "server": "test_server",
+    "server": """test_server
+        test_server_evidence::test_a_setting_switches_hints_off
+        test_server_kept::test_findings_on_lines_that_are_edited_go
+        test_server_kept::test_findings_stay_and_move_while_a_line_is_unfinished""",
     "cache": "test_cache",
     "command line": "test_api test_cli test_decode test_python2 test_words",
     "confirmation": "test_answer test_causes test_understood test_verdict_details test_verdicts",
