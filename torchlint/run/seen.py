@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
+# Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
+_COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
 
 
 def findings(
@@ -26,23 +28,28 @@ def findings(
 ) -> Iterator[Finding]:
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
-    ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing happens.
+    A copy beside a wait on the same line gets a finding of its own. ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing happens.
     """
     from torchlint.text.lines import split_lines
 
     lines = split_lines(text)
     enabled = {rule.id: rule for rule in rules}
-    covered = {line for finding in said if finding.rule.startswith(_ABOUT) for line in _lines(finding)}
+    covered, copied = (
+        {line for finding in said if finding.rule.startswith(about) for line in _lines(finding)}
+        for about in (_ABOUT, _COPIES)
+    )
     for event in events:
         form = _BY_KEY.get(event.form)
         first, last = event.place[0], event.place[2]
         if form is None or last > len(lines) or (event.place in contradicted and not event.seen):
             continue
-        if not covered.isdisjoint(range(first, last + 1)):
+        if not (copied if form.kind == COPY else covered).isdisjoint(range(first, last + 1)):
             continue
         rule = next((enabled[name] for name in form.rules if name in enabled), None)
         if rule is not None:
             covered.add(first)
+            if rule.id.startswith(_COPIES):
+                copied.add(first)
             yield _finding(rule, form, event, path, lines)
 
 

@@ -48,7 +48,7 @@ class Listener(Protocol):
 class Boundaries:
     """Reports the boundaries of steps, those of one thread: others load data, or run replicas.
 
-    Workers of loaders have no steps: the modules that they call are transforms.
+    Workers of loaders have no steps, and a loader without workers makes none: the modules that they call are transforms.
     """
 
     def __init__(self, steps: Listener) -> None:
@@ -128,11 +128,14 @@ class Boundaries:
             if self._is_elsewhere():
                 return real(iterator)
             self._steps.fetching(id(iterator))
+            inside, self._inside = self._inside, True
             try:
                 batch = real(iterator)
             except StopIteration:
                 self._steps.exhausted()
                 raise
+            finally:
+                self._inside = inside
             self._steps.fetched(id(iterator))
             return batch
 

@@ -103,6 +103,6 @@ def loader_waits(case: Case) -> Verdict:
 PROBES = {
     "array-copies": Probe(array_copies),
     "array-lists": Probe(array_lists),
-    "host-content": Probe(host_content),
+    "host-content": Probe(host_content, kinds=("upload",)),
     "loader-waits": Probe(loader_waits),
 }

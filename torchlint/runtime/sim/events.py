@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_rewritten, label_of, size_of
+from torchlint.runtime.labels import device_of, is_rewritten, label_of, origins, size_of
 from torchlint.runtime.sim.operands import INDEXED, indices_of
 
 if TYPE_CHECKING:
@@ -122,8 +122,7 @@ def _from_host(tensor: torch.Tensor) -> bool:
 def upload(simulation: Machine, source: torch.Tensor, how: str, dtype: torch.dtype | None = None) -> None:
     """Record a copy to the device that an operation makes by itself."""
     label = label_of(source)
-    known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
     pinned = bool(label and label.pinned) and not is_rewritten(source, dtype)
-    facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": False, **known}
+    facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": False, **origins(source)}
     simulation.recorder.add("upload", simulation.sites.here(2), size_of(source, dtype), **facts)
     simulation.blocks()

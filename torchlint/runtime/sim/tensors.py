@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_rewritten, label_of, labeled, place, size_of
+from torchlint.runtime.labels import device_of, is_rewritten, label_of, labeled, origins, place, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.sim.operands import CPU
 from torchlint.runtime.sim.subset import leave_if_fake
@@ -100,10 +100,10 @@ class Moves:
     def note_up(self, tensor: T, how: str, *, non_blocking: bool = False, dtype: torch.dtype | None = None) -> None:
         """Record a copy to a device."""
         label = label_of(tensor)
-        known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
         pinned = bool(label and label.pinned) and not is_rewritten(tensor, dtype)
         site, size = self._sim.sites.here(3), size_of(tensor, dtype)
-        self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
+        facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": bool(non_blocking), **origins(tensor)}
+        self._sim.recorder.add("upload", site, size, **facts)
         if not non_blocking:
             self._sim.blocks()
 
@@ -230,7 +230,7 @@ class Moves:
             facts: dict[str, Any] = {"how": "copy_", "non_blocking": bool(non_blocking)}
             if kind == "upload":
                 pinned = bool(getattr(label_of(source), "pinned", False))
-                facts["pinned"] = pinned and not is_rewritten(source, tensor.dtype)
+                facts |= {"pinned": pinned and not is_rewritten(source, tensor.dtype), **origins(source)}
             size = size_of(source, tensor.dtype if kind == "upload" else None)
             self._sim.recorder.add(kind, self._sim.sites.here(3), size, **facts)
         with self._sim.recorder.quiet():
