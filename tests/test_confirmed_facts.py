@@ -149,11 +149,9 @@ def test_a_copy_inside_a_call_that_waits_is_a_finding_about_the_copy_alone(tmp_p
 
 
 def test_what_a_factory_copies_to_the_device_is_not_listed_again(tmp_path: Path) -> None:
-    source = "table = list(range(100))\n" + LOOP.replace("torch.randn(4, 4, device=device)", "made")
-    write(
-        tmp_path,
-        source.replace("    optimizer.zero_grad()\n", "    made = torch.tensor(table, device=device).view(25, 4) / 9\n"),
-    )
+    made = "    made = torch.tensor(table, device=device).view(25, 4) / 9\n    optimizer.zero_grad()\n"
+    steps = LOOP.replace("torch.randn(4, 4, device=device)", "made").replace("    optimizer.zero_grad()\n", made)
+    write(tmp_path, f"table = list(range(100))\n{steps}")
     document = confirmed(tmp_path, "--select", "TL103", "--", "program.py")
     assert verdict(document, "TL103")["per_step"] == 1.0
     assert document["unflagged"] == []

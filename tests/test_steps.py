@@ -123,7 +123,7 @@ def test_evaluation_before_training() -> None:
         assert seen.rate("upload") == 1
 
 
-class _Scaled(torch.utils.data.Dataset[Any]):
+class _Scaled:
     """Examples that a module transforms when they are fetched, as those of torchvision do."""
 
     transform = torch.nn.Identity()

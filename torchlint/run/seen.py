@@ -28,7 +28,8 @@ def findings(
 ) -> Iterator[Finding]:
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
-    A copy beside a wait on the same line gets a finding of its own. ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing happens.
+    A copy beside a wait on the same line gets a finding of its own. ``path`` and ``text`` are those of the file,
+    ``contradicted`` the places where it shows that nothing happens.
     """
     from torchlint.text.lines import split_lines
 

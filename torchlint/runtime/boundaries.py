@@ -48,7 +48,8 @@ class Listener(Protocol):
 class Boundaries:
     """Reports the boundaries of steps, those of one thread: others load data, or run replicas.
 
-    Workers of loaders have no steps, and a loader without workers makes none: the modules that they call are transforms.
+    Workers of loaders have no steps, and a loader without workers makes none: the modules that they call are
+    transforms.
     """
 
     def __init__(self, steps: Listener) -> None:
