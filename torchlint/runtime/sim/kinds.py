@@ -45,6 +45,8 @@ def kind_of(func: Any) -> int:
     named = schema.name in operands.SPECIAL or schema.name in events.SPECIAL
     if named or torch.Tag.nondeterministic_seeded in func.tags:
         return SPECIAL
+    if _is_simple(func):  # `reshape` and `contiguous` copy, although their schemas say that the result is an alias
+        return GENERAL
     names = {argument.name for argument in schema.arguments}
     if names & {"device", "generator"}:
         return GENERAL
@@ -57,10 +59,14 @@ def kind_of(func: Any) -> int:
 
 def _composed(func: Any) -> bool:
     """Whether it only consists of other operations. Some have a kernel of their own beside that, with other bits."""
-    if func._schema.name.partition("::")[2] in _SIMPLE:
+    if _is_simple(func):
         return False
     has, name = torch._C._dispatch_has_kernel_for_dispatch_key, func.name()
     return bool(has(name, "CompositeImplicitAutograd") and not has(name, "CPU"))
+
+
+def _is_simple(func: Any) -> bool:
+    return func._schema.name.partition("::")[2] in _SIMPLE
 
 
 def _written_for_cuda(func: Any) -> bool:
