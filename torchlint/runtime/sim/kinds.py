@@ -9,15 +9,16 @@ import torch
 from torchlint.runtime.sim import events, operands
 
 GENERAL, ALIAS, WRITE, READ, SPECIAL, COMPOSED, FOREIGN, HIGHER = range(8)
-# Composed operations in which the host never waits, and which copy nothing.
+# Composed operations in which the host never waits, and which copy nothing. `reshape` and the like do, if they must,
+# although their schemas say that the result shares the memory.
 _SIMPLE = frozenset(
     "linear matmul einsum outer inner kron conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
     "batch_norm layer_norm group_norm instance_norm dropout dropout_ alpha_dropout feature_dropout softmax log_softmax "
     "cross_entropy_loss nll_loss nll_loss_nd cosine_similarity scaled_dot_product_attention embedding_bag "
     "max_pool1d max_pool2d max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d relu6 relu6_ selu "
     "selu_ log_sigmoid pixel_shuffle upsample_nearest2d upsample_bilinear2d pad square multiply subtract divide "
-    "true_divide absolute negative clip std std_mean var_mean reshape flatten unflatten view_as reshape_as type_as "
-    "expand_as chunk split tensor_split unbind squeeze unsqueeze movedim swapaxes numpy_T mT mH adjoint contiguous "
+    "true_divide absolute negative clip std std_mean var_mean unflatten view_as type_as "
+    "expand_as chunk split tensor_split unbind squeeze unsqueeze movedim swapaxes numpy_T mT mH adjoint "
     "concat concatenate vstack hstack dstack meshgrid tile broadcast_to broadcast_tensors narrow index_copy index_fill "
     "is_floating_point is_complex is_signed retains_grad requires_grad_ detach_ output_nr _version is_leaf "
     "_has_compatible_shallow_copy_type".split()
@@ -45,8 +46,6 @@ def kind_of(func: Any) -> int:
     named = schema.name in operands.SPECIAL or schema.name in events.SPECIAL
     if named or torch.Tag.nondeterministic_seeded in func.tags:
         return SPECIAL
-    if _is_simple(func):  # `reshape` and `contiguous` copy, although their schemas say that the result is an alias
-        return GENERAL
     names = {argument.name for argument in schema.arguments}
     if names & {"device", "generator"}:
         return GENERAL
@@ -59,14 +58,10 @@ def kind_of(func: Any) -> int:
 
 def _composed(func: Any) -> bool:
     """Whether it only consists of other operations. Some have a kernel of their own beside that, with other bits."""
-    if _is_simple(func):
+    if func._schema.name.partition("::")[2] in _SIMPLE:
         return False
     has, name = torch._C._dispatch_has_kernel_for_dispatch_key, func.name()
     return bool(has(name, "CompositeImplicitAutograd") and not has(name, "CPU"))
-
-
-def _is_simple(func: Any) -> bool:
-    return func._schema.name.partition("::")[2] in _SIMPLE
 
 
 def _written_for_cuda(func: Any) -> bool:
