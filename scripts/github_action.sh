@@ -2,11 +2,19 @@
 # Lints a checkout on a GitHub runner; action.yml calls it with the inputs as TORCHLINT_* variables.
 #
 # Installs the torchlint of the action's own commit, so that pinning the action pins the linter. Annotations go to
-# standard output, the exit status of torchlint to the output `exit-status`.
+# standard output, a summary to the page of the job, and the exit status of torchlint to the output `exit-status`.
 set -euo pipefail
 
+# An annotation of the whole run. The message may contain anything that an input contains.
+annotate() {
+    local message=${1//'%'/%25}
+    message=${message//$'\r'/%0D}
+    printf '::error title=torchlint::%s\n' "$message"
+}
+
 fail() {
-    printf '::error title=torchlint::%s\n' "$1"
+    annotate "$1"
+    printf 'exit-status=2\n' >>"$GITHUB_OUTPUT"
     exit 2
 }
 
@@ -44,6 +52,16 @@ if ! "$bin/torchlint" --version >/dev/null 2>&1; then
 fi
 
 split "$TORCHLINT_ARGUMENTS"
+for line in ${lines[@]+"${lines[@]}"}; do
+    case $line in
+    --output-format* | --output-file* | --format* | --statistics* | --diff* | --show-files* | --show-settings*)
+        fail "the input 'arguments' cannot have '$line': the action writes annotations" ;;
+    --*[[:space:]]*)
+        if [[ $line != *=*[[:space:]]* ]]; then
+            fail "the input 'arguments' has one argument on each line: instead of '$line' write '${line%%[[:space:]]*}=${line#*[[:space:]]}'"
+        fi ;;
+    esac
+done
 common=(--cache-dir "$RUNNER_TEMP/torchlint-cache" ${lines[@]+"${lines[@]}"}) # the second run reads what the first found
 split "$TORCHLINT_PATHS"
 paths=(${lines[@]+"${lines[@]}"})
@@ -54,9 +72,20 @@ if [ "$TORCHLINT_CHANGED_ONLY" = true ] && [[ $GITHUB_EVENT_NAME == pull_request
     changed=("--changed-since=$base")
 fi
 
+# Linted in one format; the second one comes from the cache.
+lint() {
+    "$bin/torchlint" check --output-format "$1" "${common[@]}" ${changed[@]+"${changed[@]}"} -- ${paths[@]+"${paths[@]}"}
+}
+
 status=0
-"$bin/torchlint" check "${common[@]}" ${changed[@]+"${changed[@]}"} --output-format github -- ${paths[@]+"${paths[@]}"} || status=$?
+errors=$RUNNER_TEMP/torchlint-errors
+lint github 2>"$errors" || status=$?
+cat "$errors" >&2
+# What is wrong with an option or the configuration would otherwise be in the log only.
+problem=$(grep '^torchlint: ' "$errors" | tail -n 1) || true
+if [ "$status" -ge 2 ] && [ -n "$problem" ]; then annotate "${problem#torchlint: error: }"; fi
 printf 'exit-status=%s\n' "$status" >>"$GITHUB_OUTPUT"
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then lint markdown >>"$GITHUB_STEP_SUMMARY" 2>/dev/null || true; fi
 
 # Code scanning compares whole sets of findings, so SARIF always has all of them.
 if [ -n "$TORCHLINT_SARIF_FILE" ] && [ "$status" -lt 2 ]; then

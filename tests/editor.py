@@ -20,7 +20,9 @@ RULE = "TL103"
 PATIENCE = 20.0
 
 
-def capabilities(*, pulls: bool = False, encodings: Sequence[str] = ("utf-16",)) -> types.ClientCapabilities:
+def capabilities(
+    *, pulls: bool = False, encodings: Sequence[str] = ("utf-16",), watches: bool = True, hints: bool = True
+) -> types.ClientCapabilities:
     """What a full-grown editor can do."""
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(e) for e in encodings]),
@@ -37,13 +39,15 @@ def capabilities(*, pulls: bool = False, encodings: Sequence[str] = ("utf-16",))
                 resolve_support=types.ClientCodeActionResolveOptions(["edit"]),
             ),
             hover=types.HoverClientCapabilities(content_format=[types.MarkupKind.Markdown]),
+            inlay_hint=types.InlayHintClientCapabilities() if hints else None,
         ),
         workspace=types.WorkspaceClientCapabilities(
             configuration=True,
             workspace_folders=True,
             diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=True),
+            inlay_hint=types.InlayHintWorkspaceClientCapabilities(refresh_support=True) if hints else None,
             did_change_configuration=types.DidChangeConfigurationClientCapabilities(dynamic_registration=True),
-            did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
+            did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=watches),
             workspace_edit=types.WorkspaceEditClientCapabilities(
                 document_changes=True, resource_operations=[types.ResourceOperationKind.Create]
             ),
@@ -61,6 +65,7 @@ class Editor:
         self.registered: list[types.Registration] = []
         self.shown: list[types.ShowMessageParams] = []
         self.logged: list[types.LogMessageParams] = []
+        self.hint_refreshes = 0
         self.folders: tuple[Path, ...] = ()
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
@@ -84,7 +89,12 @@ class Editor:
             self.logged.append(params)
             self._news.set()
 
+        def refreshed(_: None) -> None:
+            self.hint_refreshes += 1
+            self._news.set()
+
         return {
+            types.WORKSPACE_INLAY_HINT_REFRESH: refreshed,
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: published,
             types.WINDOW_LOG_MESSAGE: logged,
             types.CLIENT_REGISTER_CAPABILITY: registered,
@@ -223,6 +233,13 @@ class Editor:
         return await self.client.text_document_diagnostic_async(
             types.DocumentDiagnosticParams(types.TextDocumentIdentifier(uri), previous_result_id=before)
         )
+
+    async def hints(self, uri: str, first: int = 0, last: int = 10_000) -> list[tuple[types.Position, str]]:
+        """The inlay hints in these lines, each with its place."""
+        lines = types.Range(types.Position(first, 0), types.Position(last, 0))
+        params = types.InlayHintParams(types.TextDocumentIdentifier(uri), lines)
+        found = await self.client.text_document_inlay_hint_async(params)
+        return [(hint.position, str(hint.label)) for hint in found or ()]
 
     async def actions(
         self, uri: str, range_: types.Range | None = None, only: Sequence[str] | None = None

@@ -25,9 +25,12 @@ QUICK = {
         test_fixtures::test_marked_lines_are_found_and_all_others_are_silent
         test_fixtures::test_fixes_are_what_the_rule_declares""",
     "fixes": "test_fix test_fix_files test_golden test_suppress",
-    "configuration": "test_config test_discover test_globs test_requirements test_select",
+    "configuration": "test_config test_discover test_extend test_globs test_requirements test_select",
     "reports": "test_html test_report test_text_report",
-    "server": "test_server",
+    "server": """test_server
+        test_server_evidence::test_a_setting_switches_hints_off
+        test_server_kept::test_findings_on_lines_that_are_edited_go
+        test_server_kept::test_findings_stay_and_move_while_a_line_is_unfinished""",
     "cache": "test_cache",
     "command line": "test_api test_cli test_decode test_python2 test_words",
     "confirmation": "test_answer test_causes test_understood test_verdict_details test_verdicts",
@@ -50,6 +53,7 @@ NOT_QUICK = frozenset(
     test_rules::test_the_fix_makes_one_example_of_another
     test_screening::test_no_text_makes_screening_slow
     test_server::test_a_change_in_one_document_changes_the_findings_of_another
+    test_server::test_a_change_of_an_extended_file_counts_at_once
     test_server::test_a_client_that_asks_for_findings_gets_them_once
     test_server::test_a_configuration_is_created_to_switch_a_rule_off
     test_server::test_a_rule_is_switched_off_in_the_configuration

@@ -29,6 +29,7 @@ class Runner:
     def __init__(self, folder: Path) -> None:
         self.temp = folder / "temp"
         self.output = folder / "output"
+        self.summary = folder / "summary"
         self.temp.mkdir(parents=True)
         self.python = folder / "python"
         self.python.write_text(
@@ -53,6 +54,7 @@ class Runner:
             **{f"TORCHLINT_{name.upper()}": value for name, value in inputs.items()},
         }
         self.output.write_text("")
+        self.summary.write_text("")
         environment = {
             **os.environ,
             **given,
@@ -60,6 +62,7 @@ class Runner:
             "GITHUB_ACTION_PATH": str(ROOT),
             "GITHUB_WORKSPACE": str(workspace),
             "GITHUB_OUTPUT": str(self.output),
+            "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_EVENT_NAME": event,
             "GITHUB_SHA": git(workspace, "rev-parse", "HEAD"),
             "RUNNER_TEMP": str(self.temp),
@@ -179,6 +182,70 @@ def test_a_path_that_is_missing_is_status_2(runner: Runner, pull_request: Callab
     run = runner.run(pull_request(), paths="missing.py", sarif_file="x.sarif")
     assert run.returncode == 2
     assert runner.output.read_text() == "exit-status=2\n"
+
+
+def test_the_page_of_the_job_has_what_is_annotated(runner: Runner, pull_request: Callable[..., Path]) -> None:
+    work = pull_request("refs/pull/1/merge", "--depth=1")
+    runner.run(work, "pull_request")
+    summary = runner.summary.read_text()
+    assert "Found 1 error in 1 file (1 on unchanged lines)." in summary
+    assert re.findall(r"train\.py:(\d)", summary) == ["5"]
+    assert re.search(r"^\| \[TL507 dead-backend-flag\]\(https\S+\) \| 1 \| 1 \|$", summary, re.MULTILINE)
+
+
+def test_what_costs_most_is_annotated_first(runner: Runner, pull_request: Callable[..., Path]) -> None:
+    """GitHub shows ten annotations of each severity."""
+    work = pull_request()
+    loop = "import torch\n\n\ndef train(model, loader):\n    for x in loader:\n        loss = model(x.cuda()).sum()\n"
+    loop += "        loss.backward()\n        print(loss.item())\n"
+    (work / "a.py").write_text("import torch\n\ntorch.zeros(3).cuda()\n" * 2 + "\n")
+    (work / "z.py").write_text(loop)
+    run = runner.run(work, arguments="--select=TL507,TL301,TL104")
+    found = re.findall(r"^::(\w+) title=(TL\d+)", run.stdout, re.MULTILINE)
+    levels = [level for level, _ in found]
+    assert levels == sorted(levels, key=["error", "warning", "notice"].index)
+    assert next(rule for level, rule in found if level == "warning") == "TL301", found
+    assert len({rule for _, rule in found}) == 3, found
+
+
+def test_a_run_without_findings_says_so_on_the_page(runner: Runner, pull_request: Callable[..., Path]) -> None:
+    run = runner.run(pull_request(), arguments="--select=TL301")
+    assert run.returncode == 0
+    assert "1 file" in runner.summary.read_text()
+    assert "|" not in runner.summary.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--selct=TL1", "unknown option --selct; did you mean --select?"),
+        ("--select=TL1999", "--select: no rule has the id 'TL1999'"),
+        ("--no-cache\n--select TL507", "instead of '--select TL507' write '--select=TL507'"),
+        ("--output-file=x.txt", "cannot have '--output-file=x.txt'"),
+        ("--config=100%.toml", "100%25.toml: cannot be read"),
+    ],
+)
+def test_a_wrong_argument_is_an_annotation_of_one_line(
+    runner: Runner, pull_request: Callable[..., Path], arguments: str, message: str
+) -> None:
+    run = runner.run(pull_request(), arguments=arguments)
+    (error,) = [line for line in run.stdout.splitlines() if line.startswith("::")]
+    assert error.startswith("::error title=torchlint::")
+    assert message in error
+    assert (run.returncode, runner.output.read_text()) == (2, "exit-status=2\n")
+
+
+def test_an_argument_may_have_its_value_on_the_next_line(runner: Runner, pull_request: Callable[..., Path]) -> None:
+    run = runner.run(pull_request(), arguments="--select\nTL507\n-j 1\n--exclude=a b\n--show-info")
+    assert lines(run) == [4, 5], run.stdout
+
+
+def test_a_wrong_configuration_is_an_annotation(runner: Runner, pull_request: Callable[..., Path]) -> None:
+    work = pull_request()
+    (work / "torchlint.toml").write_text("selct = []\n")
+    run = runner.run(work)
+    assert run.stdout == "::error title=torchlint::torchlint.toml: unknown key 'selct'; did you mean 'select'?\n"
+    assert run.returncode == 2
 
 
 def test_the_action_gives_the_script_every_variable_that_it_reads() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from torchlint.cli.main import main
 
-FORMATS = {"text", "concise", "json", "sarif", "github", "gitlab", "junit", "html"}
+FORMATS = {"text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html"}
 #: A command line up to the cursor, and what is proposed for its last word.
 PROPOSED = {
     "torchlint --output-format ": FORMATS,

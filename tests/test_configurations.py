@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from torchlint.cli.main import main
-from torchlint.config.config import Config, ConfigError, in_folder
+from torchlint.config.config import Config, ConfigError
 from torchlint.config.configurations import configurations
+from torchlint.config.files import in_folder
 
 COPIES = "import numpy as np\nimport torch\n\n\ndef collate_fn(path):\n    return torch.tensor(np.load(path))\n"
 NAMED = """import torch

@@ -236,6 +236,13 @@ def test_a_program_that_deletes_the_evidence_is_told_of(tmp_path: Path) -> None:
     assert "holds no evidence of this run" in done.stderr
 
 
+def test_a_program_that_sets_its_own_rank_is_one_process(tmp_path: Path) -> None:
+    write(tmp_path, "import os\n" + TRAINING + "\nos.environ['RANK'] = '0'\n")
+    done = confirm(tmp_path, "program.py")
+    assert "8 optimizer steps, 1 process\n" in done.stderr
+    assert "was killed" not in done.stderr
+
+
 def test_two_ranks_of_torchrun_are_judged_together(tmp_path: Path) -> None:
     source = """
         import os

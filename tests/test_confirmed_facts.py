@@ -115,3 +115,43 @@ def test_an_optimizer_that_another_file_steps_is_decided_and_no_other_one(tmp_pa
     assert judged[7][0] == "confirmed"
     assert "5 calls of torch.optim.adam" in judged[7][1]
     assert judged[8][0] == "unknown"
+
+
+BESIDE = """
+import torch
+from torch.distributions import Normal
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+model = torch.nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    noise = Normal(0, 1).sample((3, 2))
+    mean = model(torch.ones(3, 4, device=device))
+{loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+ONE_LINE = "    loss = -Normal(mean, mean.exp()).log_prob(mean + noise.to(device)).mean()"
+SEVERAL_LINES = """    policy = Normal(mean, mean.exp())
+    loss = -policy.log_prob(
+        mean + noise.to(device)
+    ).mean()"""
+
+
+@pytest.mark.parametrize("loss", [ONE_LINE, SEVERAL_LINES])
+def test_a_copy_inside_a_call_that_waits_is_a_finding_about_the_copy_alone(tmp_path: Path, loss: str) -> None:
+    write(tmp_path, BESIDE.format(loss=loss))
+    document = confirmed(tmp_path, "--select", "TL202,TL307", "--", "program.py")
+    assert verdict(document, "TL307")["count"] == 24
+    assert verdict(document, "TL202")["count"] == 8
+    assert document["unflagged"] == []
+
+
+def test_what_a_factory_copies_to_the_device_is_not_listed_again(tmp_path: Path) -> None:
+    made = "    made = torch.tensor(table, device=device).view(25, 4) / 9\n    optimizer.zero_grad()\n"
+    steps = LOOP.replace("torch.randn(4, 4, device=device)", "made").replace("    optimizer.zero_grad()\n", made)
+    write(tmp_path, f"table = list(range(100))\n{steps}")
+    document = confirmed(tmp_path, "--select", "TL103", "--", "program.py")
+    assert verdict(document, "TL103")["per_step"] == 1.0
+    assert document["unflagged"] == []

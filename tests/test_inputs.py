@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from torchlint.base.inputs import read, read_own
-from torchlint.config import config
+from torchlint.config import files
 from torchlint.config.config import ConfigError
 from torchlint.config.configurations import load
 
@@ -57,7 +57,7 @@ def test_a_named_file_that_is_not_regular_is_refused(tmp_path: Path, option: str
         if option == "--config":
             load(tmp_path, explicit=tmp_path / "settings.toml")
         else:
-            config.read_budget(str(tmp_path / "settings.toml"))
+            files.read_budget(str(tmp_path / "settings.toml"))
 
 
 def test_what_a_shell_hands_over_is_read() -> None:
@@ -79,7 +79,7 @@ def test_a_configuration_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 def test_keys_of_many_parts_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's parser would take minutes for these."""
-    monkeypatch.setattr(config, "_SECONDS", 0.3)
+    monkeypatch.setattr(files, "_SECONDS", 0.3)
     (tmp_path / "torchlint.toml").write_text(".".join(["a"] * 60_000) + " = 1\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="takes too long to be read"):
         load(tmp_path)

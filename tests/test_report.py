@@ -579,7 +579,7 @@ def test_sarif_validates_against_the_official_schema(sarif_schema: Any) -> None:
     assert list(validator.iter_errors(log))
 
 
-# GitHub, GitLab, JUnit
+# GitHub, GitLab, JUnit, Markdown
 
 
 def test_github_gets_one_workflow_command_for_each_finding() -> None:
@@ -591,9 +591,35 @@ def test_github_gets_one_workflow_command_for_each_finding() -> None:
 
 
 def test_github_info_is_a_notice_and_a_problem_an_error() -> None:
-    notice, error = rendered("github", run_of(ADVICE, problems=(PROBLEM,))).splitlines()
+    error, notice = rendered("github", run_of(ADVICE, problems=(PROBLEM,))).splitlines()
     assert notice.startswith("::notice ")
     assert error == "::error title=torchlint,file=gone.py,line=3::cannot be read: No such file"
+
+
+@pytest.mark.parametrize("name", ["github", "markdown"])
+def test_what_costs_most_comes_first_where_only_the_beginning_is_shown(name: str) -> None:
+    grave = FINDING._replace(severity=Severity.ERROR, path="z.py", message="grave")
+    once = FINDING._replace(heat=Heat.ONCE, path="a.py", message="once")
+    output = rendered(name, run_of(once, ADVICE._replace(message="advice"), FINDING._replace(message="step"), grave))
+    assert sorted(("grave", "step", "once", "advice"), key=output.index) == ["grave", "step", "once", "advice"]
+
+
+def test_markdown_lists_some_findings_and_counts_all() -> None:
+    found = [FIXED._replace(path=f"f{n}.py") for n in range(25)]
+    output = rendered("markdown", run_of(*found, problems=(PROBLEM,)))
+    assert output.count("| warning |") == 20
+    assert "\n5 more findings not listed here.\n" in output
+    assert "| [TL101 tensor-copies-ndarray](https://" in output
+    assert ") | 25 | 25 |\n" in output
+    assert "- gone.py:3: error: cannot be read" in output
+
+
+def test_markdown_shows_text_as_it_is() -> None:
+    odd = FINDING._replace(path="a|b_c_.py", message="`x[0]` | <b> *a* [l](u) and `y_z`")
+    output = rendered("markdown", run_of(odd))
+    (row,) = [line for line in output.splitlines() if line.startswith("| warning")]
+    assert r"<code>a\|b\_c\_.py:4</code>" in row
+    assert r"<code>x\[0\]</code> \| \<b\> \*a\* \[l\](u) and <code>y\_z</code> |" in row
 
 
 def test_github_columns_are_given_only_for_spans_on_one_line() -> None:

@@ -159,6 +159,7 @@ def test_the_answer_is_the_headline_and_its_parts_are_a_bar(page: str) -> None:
     assert "A step waits 4 ms for data, as measured here." in words(re.findall("<h1>.*?</h1>", page)[0])
     assert re.findall('<rect class="(data|blocked|rest) (measured|modeled)" x="0', page) == [("data", "measured")]
     assert 'class="blocked modeled"' in page
+    assert "<code>--gpu-step TIME</code>" in page
     assert 'class="rest' not in page, "what the CPU computes is no part of a step on a GPU"
 
 

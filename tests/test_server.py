@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from textwrap import dedent
@@ -15,8 +14,6 @@ from pygls.exceptions import JsonRpcException, JsonRpcRequestCancelled
 
 from tests.editor import GUILTY, RULE, Editor, capabilities, started, with_edits
 from tests.test_project import ENGINE, MAIN
-from torchlint.run.evidence import Measured, Shot, content_of, document
-from torchlint.run.shown import Shown
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -376,25 +373,6 @@ async def test_settings_of_the_client_apply_when_they_change(tmp_path: Path) -> 
         await editor.until(lambda: any(unknown in shown.message for shown in editor.shown))
 
 
-SEEN = "def keep(values, loss):\n    values.append(loss.item())\n"
-
-
-async def test_what_a_run_has_seen_is_shown_at_its_line(tmp_path: Path) -> None:
-    shown = Shown("sync", (2, 18, 2, 29), "read", "training", 1.0)
-    shot = Shot("a.py", content_of(SEEN.encode()), "", (Measured(shown, 10, 10, 100.0, pageable=False),))
-    written = document([shot], torch="2.13", device="simulated", version="0")
-    (tmp_path / "observations.json").write_text(json.dumps(written), encoding="utf-8")
-    async with started(tmp_path, options={"settings": {"evidence": ["observations.json"]}}) as editor:
-        uri = editor.open(tmp_path / "a.py", SEEN)
-        await editor.rules(uri, "TL301")
-        (found,) = editor.published[uri].diagnostics
-        assert found.message.endswith("\nseen in the run: 1 wait for the device a step, 10 us")
-        editor.client.set_configuration({"evidence": ["nowhere.json"]}, section="torchlint")
-        editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({}))
-        missing = "nowhere.json: cannot be read (No such file or directory)"
-        await editor.until(lambda: any(missing in said.message for said in editor.shown))
-
-
 async def test_a_wrong_configuration_is_told_once_and_the_last_good_one_is_kept(tmp_path: Path) -> None:
     project = tmp_path / "pyproject.toml"
     project.write_text('[tool.torchlint]\nignore = ["TL103"]\n')
@@ -419,6 +397,23 @@ async def test_a_wrong_configuration_is_told_once_and_the_last_good_one_is_kept(
         editor.tell(project)
         await editor.rules(uri, RULE)
         await editor.until(lambda: not editor.published[project.as_uri()].diagnostics)
+
+
+async def test_a_change_of_an_extended_file_counts_at_once(tmp_path: Path) -> None:
+    (tmp_path / "torchlint.toml").write_text('extend = "shared/settings.toml"\n')
+    base = tmp_path / "shared/settings.toml"
+    async with started(tmp_path) as editor:
+        uri = editor.open(tmp_path / "a.py", GUILTY)
+        await editor.until(lambda: editor.published.get((tmp_path / "torchlint.toml").as_uri()))
+        (found,) = editor.published[(tmp_path / "torchlint.toml").as_uri()].diagnostics
+        assert "shared/settings.toml: cannot be read" in found.message
+        base.parent.mkdir()
+        base.write_text(f'ignore = ["{RULE}"]\n')
+        editor.tell(base)
+        await editor.rules(uri)
+        base.write_text("")
+        editor.tell(base)
+        await editor.rules(uri, RULE)
 
 
 async def test_folders_are_added_and_removed(tmp_path: Path) -> None:

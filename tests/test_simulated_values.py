@@ -205,3 +205,12 @@ def test_a_process_group_with_a_backend_for_each_device_takes_tensors_of_both(tm
             assert (host.tolist(), there.tolist(), there.device.type) == ([1, 1], [1, 1], "cuda")
         finally:
             dist.destroy_process_group()
+
+
+@pytest.mark.parametrize("copy", ["contiguous()", "reshape(-1)", "flatten()", "reshape_as(torch.ones(6))"])
+def test_what_inference_mode_copies_stays_on_the_device(copy: str) -> None:
+    with Simulation(Recorder(), Sites([])), torch.inference_mode():
+        turned = torch.arange(6.0, device="cuda").view(2, 3).t()
+        copied = eval(f"turned.{copy}")
+        assert copied.device.type == "cuda"
+        assert copied.tolist() == (turned.tolist() if copy == "contiguous()" else [0.0, 3.0, 1.0, 4.0, 2.0, 5.0])

@@ -27,11 +27,29 @@ ROOT = Path(__file__).parents[1]
         ("tutorial.md", "[a](../examples/x.py)", f"[a]({site.REPOSITORY}examples/x.py)"),
         ("rules/a.md", "[a](../../CONTRIBUTING.md#add-a-rule)", f"[a]({site.REPOSITORY}CONTRIBUTING.md#add-a-rule)"),
         ("rules/a.md", "[a](../fixes.md#b)", "[a](../fixes.md#b)"),
+        ("rules/a.md", "[a](../../CHANGELOG.md)", "[a](../changelog.md)"),
         ("fixes.md", "[a](rules.md) [b](https://example.org/../c)", "[a](rules.md) [b](https://example.org/../c)"),
     ],
 )
 def test_links_that_leave_the_documentation_lead_to_the_repository(page: str, text: str, linked: str) -> None:
     assert site.linked(text, page) == linked
+
+
+@pytest.mark.parametrize(
+    ("page", "edited"),
+    [
+        ("fixes.md", "docs/fixes.md"),
+        ("rules/sync-in-hot-loop.md", "torchlint/rules/synchronization/sync_in_hot_loop.py"),
+        ("rules/syntax-error.md", None),
+        ("options.md", "scripts/reference.py"),
+        ("changelog.md", "CHANGELOG.md"),
+    ],
+)
+def test_a_page_is_edited_in_what_it_is_made_from(page: str, edited: str | None) -> None:
+    file = ROOT / "CHANGELOG.md" if page == "changelog.md" else ROOT / "docs" / page
+    found = site.edited(file.read_text(encoding="utf-8"), page)
+    assert found == (f"https://github.com/torchlint/torchlint/edit/main/{edited}" if edited else None)
+    assert edited is None or (ROOT / edited).is_file()
 
 
 def test_the_navigation_has_every_rule_below_its_topic() -> None:
@@ -117,6 +135,29 @@ def test_the_search_finds_the_rules_about_a_name_first(page: Any, address: str, 
     page.wait_for_selector(".md-search-result__item", state="attached")
     found = list(dict.fromkeys(page.evaluate(_RESULTS)))
     assert found[: len(rules)] == [f"/rules/{rule}/" for rule in rules]
+
+
+def test_the_changelog_and_the_version_are_on_the_site(page: Any, address: str) -> None:
+    newest = site.version()
+    page.goto(f"{address}changelog/")
+    assert page.locator("article h2").first.inner_text().startswith(newest)
+    assert newest in page.locator("footer").inner_text()
+    assert page.locator("a[rel=edit]").get_attribute("href").endswith("/edit/main/CHANGELOG.md")
+
+
+def test_the_sample_report_is_that_of_the_example(page: Any, address: str) -> None:
+    page.goto(f"{address}reports/")
+    page.locator("article a", has_text="The report on the example").click()
+    page.wait_for_url(f"{address}sample-report.html")
+    assert page.locator("text=dead-backend-flag").count() > 0
+
+
+@pytest.mark.parametrize("width", [360, 1280, 1600])
+def test_no_page_is_wider_than_its_window(page: Any, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    for path in ("", "rules/", "rules/sync-in-hot-loop/", "options/", "reports/", "changelog/", "sample-report.html"):
+        page.goto(address + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
 def test_the_button_of_a_built_page_copies_a_command(page: Any, address: str) -> None:

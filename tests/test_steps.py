@@ -124,6 +124,35 @@ def test_evaluation_before_training() -> None:
         assert seen.rate("upload") == 1
 
 
+class _Scaled:
+    """Examples that a module transforms when they are fetched, as those of torchvision do."""
+
+    transform = torch.nn.Identity()
+
+    def __len__(self) -> int:
+        return 12
+
+    def __getitem__(self, index: int) -> Any:
+        return self.transform(torch.ones(4))
+
+
+def test_transforms_that_a_loader_without_workers_calls_are_no_steps() -> None:
+    def program(note: Note) -> None:
+        loader = DataLoader(_Scaled(), batch_size=4)
+        next(iter(loader))  # to look at one
+        note("setup")
+        model = net()
+        optimizer = sgd(model)
+        for _ in range(2):
+            train(model, optimizer, loader, note)
+            evaluate(model, loader, note)
+
+    seen = Seen(program)
+    assert seen.counted("training") == (6, "optimizer step")
+    assert seen.counted("evaluation") == (6, "batch")
+    assert seen.rate("setup") == 0
+
+
 def test_evaluation_without_a_loader_is_counted_by_calls_of_the_model() -> None:
     def program(note: Note) -> None:
         model = net()

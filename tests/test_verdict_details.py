@@ -9,7 +9,7 @@ import pytest
 
 from tests import test_run_html as run
 from torchlint.cli.options import parser
-from torchlint.confirm import evidence, order, prices
+from torchlint.confirm import evidence, html, order, prices
 from torchlint.confirm.bursts import burst
 from torchlint.confirm.documents import verdict_document
 from torchlint.confirm.probes import PROBES
@@ -52,7 +52,7 @@ def test_a_finding_about_one_line_has_no_list_of_lines(tmp_path: Path) -> None:
 def test_the_costliest_lines_of_a_finding_come_first_with_their_part(tmp_path: Path) -> None:
     found = judged(tmp_path, READS, ("sync", run.READ, {"count": 40}), ("sync", BELOW, {"count": 120}))
     assert "            by line: train.py:4 75 %, train.py:3 25 %\n" in render(found)
-    assert "By line: train.py:4 75 %, train.py:3 25 %" in run.words(run.render(found, ()))
+    assert "By line: train.py:4 75 %, train.py:3 25 %" in run.words(html.render(found, ()))
     lines = verdict_document(found.verdicts[0])["lines"]
     assert lines == [
         {"path": "train.py", "line": 4, "count": 120, "part": 0.75},

@@ -18,5 +18,5 @@ export default tseslint.config(
       ],
     },
   },
-  { files: ["*.mjs"], languageOptions: { globals: { process: "readonly" } } },
+  { files: ["**/*.mjs"], languageOptions: { globals: { console: "readonly", process: "readonly" } } },
 );

@@ -13,7 +13,8 @@ from torchlint.base.version import installation
 from torchlint.cli import terminal
 from torchlint.cli.output import Failure, colored, need, print_text, write_file
 from torchlint.cli.settings import configured
-from torchlint.config.config import Config, ConfigError, read_budget
+from torchlint.config.config import Config, ConfigError
+from torchlint.config.files import read_budget
 from torchlint.confirm import again, evidence, lasting, launch, order, prepare, prices
 from torchlint.confirm.budget import BudgetProblem
 from torchlint.confirm.order import Order

@@ -190,7 +190,7 @@ def _output(group: argparse._ArgumentGroup) -> None:
         "--verbose",
         action="count",
         default=0,
-        help="more: links to rules, cached files, folders passed over, files without a sign of a device",
+        help="more: links to rules, cached files, skipped folders, files without a sign of a device",
     )
     group.add_argument(
         "--fail-on", choices=FAIL_ON, help="the lowest severity that makes the exit status 1; default: warning"

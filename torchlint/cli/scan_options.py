@@ -64,7 +64,7 @@ def _rules(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--target-torch", metavar="VERSION", help="the oldest torch the code must run on, such as 2.4")
     group.add_argument(
-        "--config", metavar="FILE", help="read this configuration; default: none, also not that of a repository"
+        "--config", metavar="FILE", help="read this configuration; default: none, not even that of a repository"
     )
 
 

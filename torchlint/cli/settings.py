@@ -97,6 +97,7 @@ def shown(what: Plan) -> str:
     config = what.config
     settings = {
         "source": config.source,
+        "extends": [each.source for each in config.chain()][1:],
         "root": config.root,
         "rules": sorted(what.active),
         "preview": config.preview,
@@ -119,4 +120,6 @@ def shown(what: Plan) -> str:
 
 
 def _both(config: Config, field: str) -> tuple[Any, ...]:
-    return (*getattr(config, field), *getattr(config.given, field))
+    """The values of the files, the last of which wins, and of the command line."""
+    files = [value for each in reversed(list(config.chain())) for value in getattr(each, field)]
+    return (*files, *getattr(config.given, field))

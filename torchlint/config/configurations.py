@@ -12,7 +12,8 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 
-from torchlint.config.config import Config, ConfigError, PathLike, explicitly, in_folder
+from torchlint.config.config import Config, ConfigError, PathLike
+from torchlint.config.files import explicitly, in_folder
 from torchlint.config.requirements import NOTHING_FURTHER, declared_in
 
 T = TypeVar("T")

@@ -74,7 +74,9 @@ def _readable(hint: Any) -> bool:
 
 
 def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
-    """Raise unless every ``rules.<name>`` table names a rule and has valid options."""
+    """Raise unless every ``rules.<name>`` table names a rule and has valid options, first in what is extended."""
+    if config.extended is not None:
+        check_rule_tables(rules, config.extended)
     known = [*(rule.name for rule in rules), *(rule.id for rule in rules)]
     for name in config.rules:
         if name not in known:

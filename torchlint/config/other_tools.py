@@ -15,6 +15,7 @@ KEYS: Mapping[str, str] = {
     "extend-exclude": "exclude",
     "extend-ignore": "ignore",
     "extend-per-file-ignores": "per-file-ignores",
+    "extends": "extend",
     "ignore-paths": "exclude",
     "ignore-patterns": "exclude",
     "omit": "exclude",
@@ -38,14 +39,11 @@ OPTIONS: Mapping[str, str] = {
     "unsafe-fixes": "--unsafe-fixes",
     "verbose": "--verbose",
 }
-_ALONE = "a configuration does not extend another one; copy the settings that you need into this file"
 _LAYOUT = "torchlint does not look at the layout of code; remove it"
 _PATHS = "name the files and folders to lint on the command line, and use 'exclude' for those to leave out"
 _PYTHON = "torchlint reads the syntax of every version of Python; remove it, or use 'target-torch' for that of PyTorch"
 #: What to do where nothing has the same purpose.
 _REASONS: Mapping[str, str] = {
-    "extend": _ALONE,
-    "extends": _ALONE,
     "files": _PATHS,
     "include": _PATHS,
     "indent-width": _LAYOUT,

@@ -112,16 +112,37 @@ def _no_such_id(selector: str, valid: Sequence[str]) -> str:
 def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
     """The ids of the enabled rules. A selector that matches nothing is an error."""
     _check_all(rules, config)
-    wanted = (*(config.select or ()), *config.extend_select)
     previews = {rule.id for rule in rules if group_of(rule) == PREVIEW}
     off = {rule.id for rule in rules if not (on_by_default(rule) or (config.preview and rule.id in previews))}
     on = {SYNTAX_ERROR}
     for rule_id, weights in _all_weights(rules).items():
-        by_default = 0 if config.select is None and rule_id not in off else -1
         selecting = _explicit(weights) if rule_id in previews and not config.preview else weights
-        if max(by_default, _weight(wanted, selecting)) > _weight(config.ignore, weights):
+        if _is_on(selections(config), weights, selecting, by_default=rule_id not in off):
             on.add(rule_id)
     return frozenset(on)
+
+
+def selections(config: Config) -> list[Config]:
+    """The configurations whose selectors count, in the order in which they apply: a ``select`` undoes those before."""
+    found: list[Config] = []
+    for each in config.chain():
+        found.insert(0, each)
+        if each.select is not None:
+            break
+    return found
+
+
+def _is_on(
+    given: Iterable[Config], weights: Mapping[str, int], selecting: Mapping[str, int], *, by_default: bool
+) -> bool:
+    """Whether a rule is on: the last configuration with a selector that matches it decides."""
+    on = by_default
+    for config in given:
+        wanted = _weight((*(config.select or ()), *config.extend_select), selecting)
+        ignored = _weight(config.ignore, weights)
+        if config.select is not None or max(wanted, ignored) >= 0:
+            on = wanted > ignored
+    return on
 
 
 def _explicit(weights: Mapping[str, int]) -> dict[str, int]:
@@ -141,10 +162,11 @@ def left_on(
 
 def ignored_for(path: str, config: Config, rules: Sequence[Facts]) -> frozenset[str]:
     """The ids that ``per-file-ignores`` disables in the file at ``path``. Raises :class:`GlobProblem`."""
-    given = [
-        *_matching(config.per_file_ignores, path, config.root),
-        *_matching(config.given.per_file_ignores, path, config.given.base),
-    ]
+    given = list(_matching(config.given.per_file_ignores, path, config.given.base))
+    replaced: set[str] = set()
+    for each in config.chain():
+        given += _matching([entry for entry in each.per_file_ignores if entry[0] not in replaced], path, each.root)
+        replaced.update(glob for glob, _ in each.per_file_ignores)
     if not given:
         return frozenset()
     silenced = {rule_id for rule_id, weights in _all_weights(rules).items() if _weight(given, weights) >= 0}
@@ -176,6 +198,8 @@ def most_specific(table: Iterable[tuple[str, V]], rules: Sequence[Facts]) -> dic
 
 
 def _check_all(rules: Sequence[Facts], config: Config) -> None:
+    if config.extended is not None:
+        _check_all(rules, config.extended)
     source = source_of(config)
     check(config.select or (), rules, f"{source}: select")
     check(config.extend_select, rules, f"{source}: extend-select")

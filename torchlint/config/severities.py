@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from torchlint.config.config import Config
 from torchlint.config.presets import STRICT, Facts
-from torchlint.config.select import most_specific
+from torchlint.config.select import most_specific, selections
 from torchlint.model import SYNTAX_ERROR, Finding, Severity
 
 
@@ -19,7 +19,7 @@ def with_severities(findings: Iterable[Finding], config: Config, rules: Sequence
     found = list(findings)
     if not found:
         return found
-    if STRICT in (*(config.select or ()), *config.extend_select):
+    if any(STRICT in (*(each.select or ()), *each.extend_select) for each in selections(config)):
         found = [f._replace(severity=Severity.WARNING) if _is_advice(f) else f for f in found]
     given = most_specific(config.severity, rules)
     given.pop(SYNTAX_ERROR, None)

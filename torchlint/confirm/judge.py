@@ -118,9 +118,9 @@ def _verdict(case: Case) -> Verdict:
 
 
 def _shown(case: Case) -> Verdict:
-    """The verdict on a finding that the run has shown: what it rests on is what its rule is about there."""
+    """The verdict on a finding that the run has shown: what it rests on is what happened there."""
     probe = PROBES.get(case.recipe.probe)
-    events = (case.of(*probe.kinds) if probe is not None else []) or case.of(*COSTLY)
+    events = case.of(*probe.kinds if probe is not None else ()) or case.of(*COSTLY)
     each = case.per_step(events)
     often = f", {number(each)} a step" if each is not None else ""
     return _with_ranks(case, case.confirmed(events, f"seen in the run: {times(total(events), 'event')}{often}"))

@@ -15,7 +15,7 @@ from torchlint.text.lines import split_lines
 
 __all__ = ["FORMATS", "WIDTH", "Renderer", "ReportOptions", "renderer", "split_lines", "unavailable"]
 
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "html")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown", "html")
 # The width of text reports that no terminal shows.
 WIDTH = 100
 # Packages of the extra `report`, which other formats do without.

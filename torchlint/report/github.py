@@ -5,6 +5,7 @@ from __future__ import annotations
 from torchlint.model import Finding, Problem, RunResult, Severity
 from torchlint.report import ReportOptions
 from torchlint.report.observed import seen_lines
+from torchlint.report.order import gravest_first
 from torchlint.report.shared import evidence_lines, file_lines, in_notebook, slashed
 from torchlint.text.visible import escaped
 
@@ -12,8 +13,11 @@ COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO:
 
 
 def render(run: RunResult, options: ReportOptions) -> str:
-    """One command for each finding and each problem; nothing for a run without any."""
-    commands = [_finding(finding, options) for finding in run.findings] + [_problem(p) for p in run.problems]
+    """One command for each problem and each finding; nothing for a run without any.
+
+    GitHub shows only the first ten of each severity, so what costs most comes first.
+    """
+    commands = [_problem(p) for p in run.problems] + [_finding(f, options) for f in gravest_first(run.findings)]
     return "".join(f"{command}\n" for command in commands)
 
 

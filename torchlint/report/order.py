@@ -45,6 +45,11 @@ def by_cost(finding: Finding) -> _Order:
     return aside, -time, -finding.severity.rank, -heat, _KINDS.get(finding.topic, len(TOPICS)), finding.sort_key
 
 
+def gravest_first(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings by severity and then by cost, for lists of which only the beginning is shown."""
+    return sorted(findings, key=lambda one: (-one.severity.rank, by_cost(one)))
+
+
 def blocks(findings: Iterable[Finding]) -> list[Block]:
     """The findings by cost. Those that speak of one expression are together, and so are neighbors with one message."""
     ordered = sorted((sorted(one, key=by_cost) for one in _expressions(findings)), key=lambda one: by_cost(one[0]))

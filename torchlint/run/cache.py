@@ -32,6 +32,7 @@ from torchlint.run import plugins
 from torchlint.run.engine import Analysis
 
 if TYPE_CHECKING:
+    from torchlint.config.config import Config
     from torchlint.config.scopes import Scope, Scopes
     from torchlint.program.world import World
     from torchlint.rule import Rule
@@ -103,9 +104,13 @@ class Counting:
 
 
 def _what_counts(scope: Scope) -> str:
-    config = scope.config
+    return f"{sorted(scope.active)!r}{_relevant(scope.config)!r}"
+
+
+def _relevant(config: Config) -> Config:
+    """A configuration, and those that it extends, without what does not change the findings in a file."""
     given = Given(config.given.base, (), config.given.per_file_ignores) if config.given.per_file_ignores else Given()
-    settings = config._replace(
+    return config._replace(
         fail_on=None,
         exclude=(),
         source=None,
@@ -114,8 +119,8 @@ def _what_counts(scope: Scope) -> str:
         time_limit=0.0,
         given=given,
         baseline=None,
+        extended=_relevant(config.extended) if config.extended is not None else None,
     )
-    return f"{sorted(scope.active)!r}{settings!r}"
 
 
 def _encoded(text: str) -> bytes:

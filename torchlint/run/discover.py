@@ -232,8 +232,8 @@ class _Search:
         found = self._excludes_of.get(folder)
         if found is None:
             config = self._configurations.for_folder(folder)
-            own, given = f"{source_of(config)}: exclude", config.given
-            every = ((own, config.exclude, config.root), ("--exclude", given.exclude, given.base))
+            own = ((f"{source_of(each)}: exclude", each.exclude, each.root) for each in config.chain())
+            every = (*own, ("--exclude", config.given.exclude, config.given.base))
             found = _Excludes(tuple((of, globs, self._relative(folder, base)) for of, globs, base in every if globs))
             self._excludes_of[folder] = found
         return found

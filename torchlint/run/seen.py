@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
-_SAME = {True: ("TL1", "TL2", "TL305"), False: ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306")}
+_WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306")
+# Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
+_COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
 
 
 def findings(
@@ -27,35 +29,40 @@ def findings(
 ) -> Iterator[Finding]:
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
-    A run shows what happens at which expression, so that such a line can have more findings, each with its own
-    expression. ``path`` and ``text`` are those of the file, ``contradicted`` the places where it shows that nothing
-    happens.
+    A copy beside a wait on the same line gets a finding of its own. A run shows what happens at which expression, so
+    that a line can have a finding for each of them. ``path`` and ``text`` are those of the file, ``contradicted`` the
+    places where it shows that nothing happens.
     """
     from torchlint.text.lines import split_lines
 
     lines = split_lines(text)
     enabled = {rule.id: rule for rule in rules}
     told = [finding for finding in said if finding.rule.startswith(_ABOUT)]
-    covered = {line for finding in told for line in _lines(finding)}
+    covered, copied = (
+        {line for finding in told if finding.rule.startswith(about) for line in _lines(finding)}
+        for about in (_ABOUT, _COPIES)
+    )
     for event in events:
         form = _BY_KEY.get(event.form)
         first, last = event.place[0], event.place[2]
         if form is None or last > len(lines) or (event.place in contradicted and not event.seen):
             continue
-        span = _span(event, lines)
-        on_line = not covered.isdisjoint(range(first, last + 1))
-        if on_line and not (event.seen and not any(_says(one, form, span) for one in told)):
+        span, lines_there = _span(event, lines), range(first, last + 1)
+        silent = (copied if form.kind == COPY else covered).isdisjoint(lines_there)
+        if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
             continue
         rule = next((enabled[name] for name in form.rules if name in enabled), None)
         if rule is not None:
             covered.add(first)
+            if rule.id.startswith(_COPIES):
+                copied.add(first)
             told.append(_finding(rule, form, event, path, span, lines))
             yield told[-1]
 
 
 def _says(finding: Finding, form: Form, span: Span) -> bool:
     """Whether a finding says of an expression, or of one in or around it, that it copies or waits like this form."""
-    if not finding.rule.startswith(_SAME[form.kind == COPY]):
+    if not finding.rule.startswith(_COPIES if form.kind == COPY else _WAITS):
         return False
     start, end = (span.line, span.column), (span.end_line, span.end_column)
     own = finding.span

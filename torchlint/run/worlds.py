@@ -23,8 +23,9 @@ def world_of(paths: Sequence[str], configurations: Configurations) -> World:
     config = _nearest(paths, configurations)
     if config is None or config.world.programs is None:
         return config.world if config is not None else USUAL
+    root = config.programs_root or config.root
     try:
-        matching = [p for p in paths if path_matches(config.world.programs, relative_to(config.root, p))]
+        matching = [p for p in paths if path_matches(config.world.programs, relative_to(root, p))]
     except GlobProblem as problem:
         raise ConfigError(f"{source_of(config)}: world at programs {problem}") from None
     return config.world._replace(programs=tuple(sorted(p.replace("\\", "/") for p in matching)))

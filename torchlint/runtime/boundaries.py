@@ -53,8 +53,9 @@ class Boundaries:
     """Reports the boundaries of steps.
 
     In a program that trains they are those of one thread: others load data, or run replicas. Where nothing is trained,
-    calls of modules count in every thread: those of a server answer requests. Workers of loaders have no steps, and
-    modules without parameters are none of a model: they are transforms, losses or metrics.
+    calls of modules count in every thread: those of a server answer requests. Workers of loaders have no steps, a
+    loader without workers makes none, and modules without parameters are none of a model: they are transforms, losses
+    or metrics.
     """
 
     def __init__(self, steps: Listener) -> None:
@@ -146,11 +147,14 @@ class Boundaries:
             if self._is_elsewhere():
                 return real(iterator)
             self._steps.fetching(id(iterator))
+            inside, self._own.inside = self._is_inside(), True
             try:
                 batch = real(iterator)
             except StopIteration:
                 self._steps.exhausted()
                 raise
+            finally:
+                self._own.inside = inside
             self._steps.fetched(id(iterator))
             return batch
 

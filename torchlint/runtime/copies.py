@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import is_rewritten, label_of, labeled, size_of
+from torchlint.runtime.labels import is_rewritten, labeled, origins, size_of
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Sites
 
@@ -97,9 +97,7 @@ class Copies:
         facts: dict[str, Any] = {"how": how, "pinned": False, "non_blocking": non_blocking}
         if isinstance(source, TENSOR):
             facts["pinned"] = _pinned(source) and not is_rewritten(source, dtype)
-            label = label_of(source)
-            if label is not None:
-                facts |= {"born": label.born, "left": label.left, "loader": label.loader}
+            facts |= origins(source)
         self._recorder.add("upload", self._sites.here(3), size, spent, **facts)
 
     def made(self, size: int, spent: int) -> None:

@@ -104,6 +104,12 @@ def labeled(tensor: torch.Tensor) -> Label:
     return found
 
 
+def origins(tensor: torch.Tensor) -> dict[str, Site | None]:
+    """Where the content of a tensor's memory came from, as facts of an event; empty if nothing is known."""
+    found = label_of(tensor)
+    return {} if found is None else {"born": found.born, "left": found.left, "loader": found.loader}
+
+
 def device_of(tensor: torch.Tensor) -> int | None:
     """The index of the simulated device that a tensor is on; None on the host."""
     found = getattr(storage_of(tensor), LABEL, None)

@@ -56,6 +56,7 @@ class Observation:
         self._stack = contextlib.ExitStack()
         self._started = time.time()
         self._clock = self._flushed = time.perf_counter()
+        self._ranks: dict[int, str] = {}  # by process, as its evidence is named
 
     def start(self, *, midway: bool = False) -> None:
         """Install the instruments, and uninstall them again if that fails.
@@ -167,9 +168,10 @@ class Observation:
     def write(self) -> None:
         """Write the evidence file of this process, replacing the old one atomically."""
         self._flushed = time.perf_counter()
-        rank = os.environ.get("RANK", "x")
+        process = os.getpid()
+        rank = self._ranks.setdefault(process, os.environ.get("RANK", "x"))  # a program may set its own later
         directory = self.order["directory"]
-        target = os.path.join(directory, f"evidence-{rank}-{os.getpid()}.json")
+        target = os.path.join(directory, f"evidence-{rank}-{process}.json")
         try:
             os.makedirs(directory, exist_ok=True)
             partial = f"{target}.{threading.get_native_id()}.partial"  # several threads may write

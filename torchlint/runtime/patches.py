@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from torch.jit._builtins import _find_builtin, _get_builtin_table
@@ -15,7 +15,7 @@ class Patches:
 
     def __init__(self) -> None:
         self._before: list[tuple[Any, str, Any]] = []
-        self._entries: list[tuple[dict[Any, Any], Any, Any]] = []
+        self._entries: list[tuple[MutableMapping[Any, Any], Any, Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace an attribute of a module, class or object. An inherited attribute is shadowed, not changed."""
@@ -36,8 +36,8 @@ class Patches:
         for name, value in values.items():
             self.set(owner, name, value)
 
-    def set_item(self, owner: dict[Any, Any], key: Any, value: Any) -> None:
-        """Replace an entry of a dictionary."""
+    def set_item(self, owner: MutableMapping[Any, Any], key: Any, value: Any) -> None:
+        """Replace an entry of a mapping."""
         self._entries.append((owner, key, owner.get(key, _MISSING)))
         owner[key] = value
 

@@ -141,7 +141,7 @@ def _plan(config: bytes) -> Plan:
     """The plan for a configuration, whose globs apply to the paths in repositories."""
     given: Config = pickle.loads(config)
     here = str(Path.cwd())
-    return plan(given._replace(root=here, top=None, given=given.given._replace(base=here)))
+    return plan(given.rooted(here))
 
 
 def _distinct(entries: Sequence[groups.Entry]) -> Iterator[groups.Entry]:

@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
     def kept(self, digest: str) -> dict[str, Any]:
         """What must be the same when the scan goes on."""
-        config = self.config._replace(root="", top=None, given=self.config.given._replace(base=""))
+        config = self.config.rooted("")
         settings = json.loads(json.dumps(config._asdict(), default=dict))
         return {
             "input": self.source,

@@ -13,11 +13,11 @@ from torchlint.base.inputs import CONFIGURATION, read
 from torchlint.config.config import ConfigError
 from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.run import results
-from torchlint.run.evidence import EvidenceProblem
 from torchlint.run.registry import load
 from torchlint.server.code import Code, NotebookProblem
 from torchlint.server.documents import Document, Part
 from torchlint.server.folder import Folder
+from torchlint.server.kept import Kept
 from torchlint.server.settings import Settings
 from torchlint.server.status import status
 from torchlint.server.switch_off import file_for, switched_off
@@ -56,6 +56,7 @@ class Checker:
         self._loose: dict[str, Folder] = {}  # folders of files that are in none of these
         self._settings: Mapping[str | None, Settings] = {}
         self._checked: dict[str, Checked] = {}
+        self._kept = Kept()
         self._touched: set[str] = set()
         self._search = False
 
@@ -65,13 +66,17 @@ class Checker:
         """The findings of the present version of a document; None if it is not open."""
         document = self._opened.get(uri)
         if document is None:
-            self._checked.pop(uri, None)
             return None
         known = self._checked.get(uri)
         if known is None or known.document is not document:
             folder, path = self.place(document)
             known = self._checked[uri] = Checked(document, self._findings(document, folder, path), folder.settings)
         return known
+
+    def forget(self, uri: str) -> None:
+        """Forget the findings of a document that was closed."""
+        self._checked.pop(uri, None)
+        self._kept.forget(uri)
 
     def fixed(self, uri: str) -> dict[Part, str]:
         """The texts of a document that safe fixes change, each with its new text."""
@@ -128,7 +133,8 @@ class Checker:
             return ()
         for problem in result.problems:
             log.error("%s: %s", problem.path, problem.message)
-        return tuple(f for f in result.findings if settings.show_info or f.severity is not Severity.INFO)
+        found = self._kept.beside(document, result.findings)
+        return tuple(f for f in found if settings.show_info or f.severity is not Severity.INFO)
 
     # -- folders ---------------------------------------------------------------------------------
 
@@ -140,6 +146,7 @@ class Checker:
         self._settings = dict(settings)
         self._loose.clear()
         self._checked.clear()
+        self._kept.clear()
         before, self._folders = self._folders, {}
         for root, given in settings.items():
             known = before.get(root) if root is not None else None
@@ -151,12 +158,13 @@ class Checker:
     def _made(self, root: str, settings: Settings, before: Folder | None = None) -> Folder:
         """A folder with its configuration; if that is wrong, as before, or without a configuration."""
         try:
-            return Folder(root, settings)
-        except EvidenceProblem as problem:
-            self._troubled(f"the setting torchlint.evidence: {problem}")
-            return self._made(root, settings._replace(evidence=()), before)
+            folder = Folder(root, settings)
         except ConfigError as error:
             self._troubled(str(error))
+        else:
+            if folder.evidence.problem is not None:
+                self._troubled(folder.evidence.problem)
+            return folder
         if before is not None and before.settings == settings:
             return before
         return Folder(root, Settings(enable=settings.enable, show_info=settings.show_info), isolated=True)
@@ -195,6 +203,10 @@ class Checker:
         folders = {root: folder for root, folder in self._folders.items() if folder.settings.enable}
         wanted = folders if roots is None else [root for root in roots if root in folders]
         return [line for root in wanted for line in status(root, folders[root].result())]
+
+    def has_new_evidence(self) -> bool:
+        """Whether evidence of runs was written or deleted since it was read."""
+        return any(f.evidence.have_changed() for f in (*self._folders.values(), *self._loose.values()))
 
     # -- changes ---------------------------------------------------------------------------------
 

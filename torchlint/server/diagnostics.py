@@ -37,6 +37,8 @@ class Client(NamedTuple):
     watches: bool = False
     tells_settings: bool = False
     progresses: bool = False
+    hints: bool = False
+    refreshes_hints: bool = False
 
 
 class Diagnostics:
@@ -114,4 +116,6 @@ def client_of(capabilities: types.ClientCapabilities, encoding: str) -> Client:
         watches=bool(has("workspace", "did_change_watched_files", "dynamic_registration")),
         tells_settings=bool(has("workspace", "did_change_configuration", "dynamic_registration")),
         progresses=bool(has("window", "work_done_progress")),
+        hints=has("text_document", "inlay_hint") is not None,
+        refreshes_hints=bool(has("workspace", "inlay_hint", "refresh_support")),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from torchlint.server import actions, hover, watching
+from torchlint.server import actions, hints, hover, watching
 from torchlint.server.diagnostics import result_id
 from torchlint.server.language_server import Server
 from torchlint.server.status import COMMAND
@@ -28,6 +28,8 @@ def _lifecycle(server: Server) -> None:
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
         server.meet(params)
+        if server.client.hints:  # else they are not announced
+            _hints(server)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
@@ -90,6 +92,8 @@ def _workspace(server: Server) -> None:
             await server.touch(changes.sources, search=changes.listed)
         if changes.configuration:
             await server.configure()
+        elif changes.evidence:
+            await server.follow_evidence()
 
 
 def _diagnostics(server: Server) -> None:
@@ -140,6 +144,13 @@ def _hover(server: Server) -> None:
         uri = params.text_document.uri
         checked = await server.check(uri)
         return hover.at(checked, uri, params.position, server.infos, server.client) if checked is not None else None
+
+
+def _hints(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def hinted(params: types.InlayHintParams) -> list[types.InlayHint]:
+        checked = await server.check(params.text_document.uri)
+        return hints.within(checked, params.range, server.client.encoding) if checked is not None else []
 
 
 def _commands(server: Server) -> None:

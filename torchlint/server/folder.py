@@ -14,6 +14,7 @@ from torchlint.run import discover, session, sources
 from torchlint.run.context import around
 from torchlint.run.fix import repair
 from torchlint.run.observed import with_observed
+from torchlint.server.evidence import EvidenceFiles
 from torchlint.server.settings import Settings
 
 
@@ -24,7 +25,8 @@ class Folder:
         """With ``isolated``, configuration files are not read. Raises ``ConfigError``."""
         self.root, self.settings = root, settings
         self.configurations = settings.configurations(root, isolated=isolated)
-        self.plan = session.plan_of(self.configurations)._replace(evidence=settings.shown(root))
+        self.evidence = EvidenceFiles(settings.evidence_paths(root))
+        self.plan = session.plan_of(self.configurations)._replace(evidence=self.evidence.shown)
         self.tree: session.Tree | None = None
         self._project: Project | None = None  # the facts about all files, as far as they are known
         self._changing = False

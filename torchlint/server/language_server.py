@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     [types.NotebookDocumentFilterWithNotebook(notebook="*", cells=[types.NotebookCellLanguage("python")])], save=True
 )
+_EVIDENCE = 2.0  # seconds between two looks at evidence, which may be where the client watches no files
 _IDLE = 0.3  # seconds without a change after which its effect on other files is determined
 
 
@@ -55,6 +56,7 @@ class Server(LanguageServer):
         self._published: dict[str, tuple[int, str]] = {}
         self._settling: asyncio.TimerHandle | None = None
         self._ready = asyncio.Event()
+        self._looking: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def report_server_error(self, error: Exception, source: Any) -> None:
@@ -102,6 +104,7 @@ class Server(LanguageServer):
             self._troubles.begin()
             await self.do(URGENT, partial(self._checker.configure, settings, anew=anew))
             self._ready.set()
+        self._look_later()
         await self._check_all()
         for root in await self.do(URGENT, self._checker.unscanned):
             await self._scan(root)
@@ -128,6 +131,21 @@ class Server(LanguageServer):
         for message in wrong:
             self._troubles.add(message)
         return found
+
+    async def follow_evidence(self) -> None:
+        """Lint everything anew if evidence of runs has changed: it may also change what runs in a step."""
+        self._look_later()
+        if await self.do(SETTLING, self._checker.has_new_evidence):
+            await self.configure()
+
+    def _look_later(self) -> None:
+        """Look at the evidence in a while, if the settings name any."""
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        if any(settings.evidence for settings in self._settings.values()):
+            loop = asyncio.get_running_loop()
+            self._looking = loop.call_later(_EVIDENCE, lambda: self.spawn(self.follow_evidence()))
 
     async def _check_all(self) -> None:
         for uri in list(self.opened):
@@ -198,6 +216,7 @@ class Server(LanguageServer):
         """Forget a document and its findings."""
         document = self.opened.pop(uri, None)
         if document is not None:
+            self.do(URGENT, partial(self._checker.forget, uri))
             for each in _uris(document):
                 self._clear(each)
             self.settle_soon()
@@ -255,9 +274,11 @@ class Server(LanguageServer):
             self._refresh()
 
     def _refresh(self) -> None:
-        """Let a client that asks for findings ask again."""
+        """Let a client that asks for findings or hints ask again."""
         if self.client.pulls and self.client.refreshes:
             self.workspace_diagnostic_refresh(None)
+        if self.client.hints and self.client.refreshes_hints:
+            self.workspace_inlay_hint_refresh(None)
 
     # -- actions ---------------------------------------------------------------------------------
 

@@ -30,6 +30,11 @@ class Lines:
             column += 1
         return types.Position(number, self._units(content[: max(column - 1, 0)]))
 
+    def end(self, line: int) -> types.Position:
+        """The end of a line of torchlint."""
+        number = min(max(line, 1), len(self._starts)) - 1
+        return types.Position(number, self._units(self._line(number)))
+
     def range(self, span: Span) -> types.Range:
         """The range of a span."""
         return types.Range(self.position(span.line, span.column), self.position(span.end_line, span.end_column))

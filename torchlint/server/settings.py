@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from torchlint.config.config import Config
 from torchlint.config.configurations import Configurations, configurations
 from torchlint.config.select import check
 from torchlint.config.values import nearest
-
-if TYPE_CHECKING:
-    from torchlint.run.evidence import Evidence
 
 SECTION = "torchlint"
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -33,6 +30,7 @@ class Settings(NamedTuple):
     fix_all: bool = True
     unsafe_fixes: bool = True
     show_info: bool = True
+    show_measured: bool = True
     lint_excluded: bool = False
     log_level: str = "warning"
 
@@ -50,13 +48,9 @@ class Settings(NamedTuple):
             isolated=isolated,
         )
 
-    def shown(self, root: str) -> Evidence | None:
-        """What earlier runs have shown. Raises ``EvidenceProblem`` if their evidence cannot be used."""
-        if not self.evidence:
-            return None
-        from torchlint.run.evidence import read
-
-        return read(os.path.join(root, os.path.expanduser(path)) for path in self.evidence)  # noqa: PTH111, PTH118
+    def evidence_paths(self, root: str) -> list[str]:
+        """The files or folders with what earlier runs have shown; relative ones are below ``root``."""
+        return [os.path.join(root, os.path.expanduser(path)) for path in self.evidence]  # noqa: PTH111, PTH118
 
     def _changed(self, config: Config, root: str) -> Config:
         if config.source is None:  # the current folder of a server means nothing

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
 
+from torchlint.run.evidence import NAME as EVIDENCE
 from torchlint.run.sources import SEARCHED
 from torchlint.server.settings import SECTION
 from torchlint.server.uris import path_of
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from torchlint.server.diagnostics import Client
 
 log = logging.getLogger(__name__)
-# What the configuration is read from; requirements tell the oldest version of torch.
-_CONFIGURATION = re.compile(r"(?:pyproject|.*torchlint.*)\.toml|\.gitignore|setup\.(?:cfg|py)|requirements[\w.-]*\.txt")
-_GLOBS = ("**/*.{py,pyw,ipynb,toml}", "**/.gitignore", "**/setup.cfg", "**/requirements*.txt")
+# What the configuration is read from: it may extend any TOML file, and requirements tell the oldest version of torch.
+_CONFIGURATION = re.compile(r".*\.toml|\.gitignore|setup\.(?:cfg|py)|requirements[\w.-]*\.txt")
+_GLOBS = ("**/*.{py,pyw,ipynb,toml}", "**/.gitignore", "**/setup.cfg", "**/requirements*.txt", f"**/{EVIDENCE}")
 
 
 async def register(server: LanguageServer, client: Client) -> None:
@@ -45,10 +46,12 @@ async def register(server: LanguageServer, client: Client) -> None:
 class Changes(NamedTuple):
     """What a notification about files means.
 
-    ``configuration`` may be another one; ``sources`` have other contents, and some were ``listed`` or not before.
+    ``configuration`` or ``evidence`` may be another one; ``sources`` have other contents, and some were ``listed`` or
+    not before.
     """
 
     configuration: bool
+    evidence: bool
     sources: list[str]
     listed: bool
 
@@ -56,9 +59,11 @@ class Changes(NamedTuple):
 def changes_of(events: Iterable[types.FileEvent]) -> Changes:
     """What a notification about files means."""
     files = [(path, event.type) for event in events if (path := path_of(event.uri)) is not None]
+    names = {os.path.basename(path) for path, _ in files}  # noqa: PTH119
     sources = [(path, kind) for path, kind in files if path.endswith(SEARCHED)]
     return Changes(
-        any(_CONFIGURATION.fullmatch(os.path.basename(path)) for path, _ in files),  # noqa: PTH119
+        any(_CONFIGURATION.fullmatch(name) for name in names),
+        EVIDENCE in names,
         [path for path, _ in sources],
         any(kind != types.FileChangeType.Changed for _, kind in sources),
     )

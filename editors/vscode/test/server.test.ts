@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -10,7 +11,7 @@ import test, { type TestContext } from "node:test";
 import { URI } from "vscode-uri";
 
 import { install } from "./package";
-import { type CodeAction, Diagnostic, Document, Editor, Position, Range } from "./vscode";
+import { type CodeAction, Diagnostic, Document, Editor, type InlayHint, Position, Range } from "./vscode";
 
 const TORCHLINT = process.env.TORCHLINT ?? "torchlint";
 const SLOW = 'import torch\n\n\ndef label(count):\n    return torch.zeros(count).to("cuda")\n';
@@ -88,6 +89,39 @@ test("findings appear, change with the text, and go with the finding", options, 
   assert.deepEqual(editor.log.filter((line) => /torchlint\.server|Traceback/.test(line)), [], "the server has something to complain about");
   assert.deepEqual(editor.messages, []);
 });
+
+test("evidence that is written later is shown behind its line, unless a setting says no", options, async (context) => {
+  const folder = project();
+  const text = "def keep(values, loss):\n    values.append(loss.item())\n";
+  const editor = await started(context, folder, { path: TORCHLINT, evidence: ["runs"] });
+  const document = new Document(join(folder, "train.py"), text);
+  writeFileSync(join(folder, "train.py"), text);
+  editor.open(document);
+  await until("findings", () => rulesIn(editor, document)?.length === 0);
+  mkdirSync(join(folder, "runs"));
+  writeFileSync(join(folder, "runs", "observations.json"), evidence(text));
+  await until("the finding", () => rulesIn(editor, document)?.join() === "TL301");
+
+  const labels = async (): Promise<string[]> => {
+    const given = (await editor.providers.get("hints")?.provideInlayHints?.(
+      document,
+      new Range(new Position(0, 0), new Position(9, 0)),
+      { onCancellationRequested: () => undefined },
+    )) as InlayHint[];
+    return given.map(({ label }) => label);
+  };
+  assert.deepEqual(await labels(), ["1 a step, 10 us (modeled)"]);
+  editor.change("showMeasured", false);
+  for (const end = Date.now() + WAIT; (await labels()).length > 0; ) assert.ok(Date.now() < end, "the hint stays");
+});
+
+/** Evidence that the second line of a text waits once in each of ten steps. */
+function evidence(text: string): string {
+  const times = { times: 10, steps: 10, part: 1, us: 100, pageable: false };
+  const event = { kind: "sync", how: "read", phase: "training", place: [2, 18, 2, 29], ...times };
+  const file = { sha256: createHash("sha256").update(text).digest("hex"), events: [event] };
+  return JSON.stringify({ schema: 1, torchlint: "0", torch: "2.9", device: "simulated", files: { "train.py": file } });
+}
 
 test("a server that is killed is started again, and one that is disabled is not", options, async (context) => {
   const folder = project();

@@ -112,6 +112,13 @@ export class CancellationTokenSource {
   }
 }
 
+export class InlayHint {
+  constructor(
+    readonly position: Position,
+    readonly label: string,
+  ) {}
+}
+
 class Empty {
   readonly nothing = undefined;
 }
@@ -226,7 +233,7 @@ export class Editor {
       LogLevel: { Off: 0, Trace: 1, Debug: 2, Info: 3, Warning: 4, Error: 5 },
       NotebookCellKind: { Markup: 1, Code: 2 },
       ProgressLocation: { Window: 10 },
-      ...{ CancellationTokenSource, CodeAction, CodeActionKind, Diagnostic, Disposable, EventEmitter },
+      ...{ CancellationTokenSource, CodeAction, CodeActionKind, Diagnostic, Disposable, EventEmitter, InlayHint },
       ...{ Position, Range, TabInputText, TextEdit, WorkspaceEdit },
     };
     const classes = new Map<PropertyKey, unknown>();
@@ -288,6 +295,7 @@ export class Editor {
         }),
       registerCodeActionsProvider: keep("codeActions"),
       registerHoverProvider: keep("hover"),
+      registerInlayHintsProvider: keep("hints"),
     });
   }
 

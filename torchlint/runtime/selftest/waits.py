@@ -150,7 +150,6 @@ _ONE: dict[str, Callable[[], Any]] = {
     "masked_select": lambda: there(3).masked_select(there(3) > 0),
     "inv": lambda: torch.linalg.inv(_identity()),
     "cholesky": lambda: torch.linalg.cholesky(_identity()),
-    "cholesky_of_torch": lambda: torch.cholesky(_identity()),
     "solve": lambda: torch.linalg.solve(_identity(), there(2)),
     "lu_factor": lambda: torch.linalg.lu_factor(_identity()),
     "one_hot": lambda: functional.one_hot(there(3).long()),

@@ -92,12 +92,15 @@ def _collectives(simulation: Machine, asked: list[str]) -> None:
             wrapped = checked(real, names)
             for owner in (dist, dist.distributed_c10d):
                 simulation.patches.set(owner, name, wrapped)
-    place_of = dist.distributed_c10d._get_object_coll_device
+    named = "_get_object_coll_device"
+    if not hasattr(dist.distributed_c10d, named):  # its name before torch 2.6
+        named = "_get_pg_default_device"
+    place_of = getattr(dist.distributed_c10d, named)
 
     def device_of_objects(group: Any = None) -> Any:
         return torch.device("cuda", simulation.current) if asked == ["nccl"] and group is None else place_of(group)
 
-    simulation.patches.set(dist.distributed_c10d, "_get_object_coll_device", device_of_objects)
+    simulation.patches.set(dist.distributed_c10d, named, device_of_objects)
 
 
 def _on_host(tensor: Any) -> bool:

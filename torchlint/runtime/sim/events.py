@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_rewritten, label_of, place, size_of
-from torchlint.runtime.sim.operands import INDEXED
+from torchlint.runtime.labels import device_of, is_rewritten, label_of, origins, place, size_of
+from torchlint.runtime.sim.operands import INDEXED, indices_of
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -74,7 +74,7 @@ def _counted(func: Any, name: str, args: Any, kwargs: Any) -> list[str]:
 def _indices(simulation: Machine, name: str, args: Any) -> None:
     """Indices are copied to what they index; boolean masks on the device must be counted first."""
     if _from_host(args[0]):
-        for index in args[1]:
+        for index in indices_of(name, args):
             if index is not None and device_of(index) is not None:
                 _download(simulation, index, "index")
         return
@@ -83,7 +83,7 @@ def _indices(simulation: Machine, name: str, args: Any) -> None:
     known = args[2] if label_of(args[0]) is None and name not in _READING else args[0]
     inputs = (args[0], *args[2:3]) if torch.is_grad_enabled() else ()
     derivatives = sum(tensor.requires_grad for tensor in inputs)
-    for index in args[1]:
+    for index in indices_of(name, args):
         if index is None:
             continue
         if device_of(known) is not None and device_of(index) is None:
@@ -149,8 +149,7 @@ def _from_host(tensor: torch.Tensor) -> bool:
 def upload(simulation: Machine, source: torch.Tensor, how: str, dtype: torch.dtype | None = None) -> None:
     """Record a copy to the device that an operation makes by itself."""
     label = label_of(source)
-    known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
     pinned = bool(label and label.pinned) and not is_rewritten(source, dtype)
-    facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": False, **known}
+    facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": False, **origins(source)}
     simulation.recorder.add("upload", simulation.sites.here(2), size_of(source, dtype), **facts)
     simulation.blocks()

@@ -134,10 +134,10 @@ def _watched(simulation: Machine) -> None:
     patches.set(torch.Tensor, "grad_fn", property(node))
     hooks = torch.autograd.graph.saved_tensors_hooks
     patches.set(hooks, "__enter__", noticed(hooks.__enter__))
-    apply = torch.autograd.Function.apply.__func__
+    apply = vars(torch.autograd.Function)["apply"]  # a class method; since torch 2.14 one in C
 
     def applied(cls: Any, *args: Any, **kwargs: Any) -> Any:
         simulation.watchful = True
-        return apply(cls, *args, **kwargs)
+        return apply.__get__(None, cls)(*args, **kwargs)
 
     patches.set(torch.autograd.Function, "apply", classmethod(applied))

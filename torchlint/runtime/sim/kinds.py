@@ -9,15 +9,16 @@ import torch
 from torchlint.runtime.sim import events, operands
 
 GENERAL, ALIAS, WRITE, READ, SPECIAL, COMPOSED, FOREIGN, HIGHER = range(8)
-# Composed operations in which the host never waits, and which copy nothing.
+# Composed operations in which the host never waits, and which copy nothing. `reshape` and the like do, if they must,
+# although their schemas say that the result shares the memory.
 _SIMPLE = frozenset(
     "linear matmul einsum outer inner kron conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
     "batch_norm layer_norm group_norm instance_norm dropout dropout_ alpha_dropout feature_dropout softmax log_softmax "
     "cross_entropy_loss nll_loss nll_loss_nd cosine_similarity scaled_dot_product_attention embedding_bag "
     "max_pool1d max_pool2d max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d relu6 relu6_ selu "
     "selu_ log_sigmoid pixel_shuffle upsample_nearest2d upsample_bilinear2d pad square multiply subtract divide "
-    "true_divide absolute negative clip std std_mean var_mean reshape flatten unflatten view_as reshape_as type_as "
-    "expand_as chunk split tensor_split unbind squeeze unsqueeze movedim swapaxes numpy_T mT mH adjoint contiguous "
+    "true_divide absolute negative clip std std_mean var_mean unflatten view_as type_as "
+    "expand_as chunk split tensor_split unbind squeeze unsqueeze movedim swapaxes numpy_T mT mH adjoint "
     "concat concatenate vstack hstack dstack meshgrid tile broadcast_to broadcast_tensors narrow index_copy index_fill "
     "is_floating_point is_complex is_signed retains_grad requires_grad_ detach_ output_nr _version is_leaf "
     "_has_compatible_shallow_copy_type".split()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from torchlint.runtime.labels import label_of
+from torchlint.runtime.modes import version
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
 
 CPU = torch.device("cpu")
-INDEXED = frozenset("aten::index aten::index_put aten::index_put_ aten::_index_put_impl_ aten::_unsafe_index".split())
+_FILLED = "aten::index_fill_"  # since torch 2.15, `x[index] = number` arrives as this
+INDEXED = frozenset(
+    "aten::index aten::index_put aten::index_put_ aten::_index_put_impl_ aten::_unsafe_index".split()
+    + ([_FILLED] if version() >= (2, 15) else [])
+)
 _WRITING = INDEXED - {"aten::index", "aten::_unsafe_index"}
 # Results that are on the host, by number.
 RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_sequence": (1,)}
@@ -48,6 +53,11 @@ def mixed(one: str, other: str) -> RuntimeError:
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {one} and {other}!"
     )
+
+
+def indices_of(name: str, args: Any) -> Sequence[Any]:
+    """The indices of an indexing operation, None for dimensions without one."""
+    return (args[2],) if name == _FILLED else args[1]
 
 
 def found_in(simulation: Machine, name: str, args: Any, kwargs: Any) -> tuple[int | None, bool]:
@@ -106,7 +116,7 @@ def _indexed(simulation: Machine, name: str, args: Any) -> tuple[int | None, boo
     label = label_of(args[0])
     device = label.device if label is not None else None
     host = label is not None and label.host
-    for index in args[1]:
+    for index in indices_of(name, args):
         other = label_of(index) if index is not None else None
         if other is None or other.device is None:
             continue
@@ -115,7 +125,7 @@ def _indexed(simulation: Machine, name: str, args: Any) -> tuple[int | None, boo
         elif other.device != device and not (name in _WRITING and device is None) and simulation.recorder.listening:
             where = "cpu" if device is None else f"cuda:{device}"
             raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({where})")
-    if len(args) > 2 and isinstance(args[2], torch.Tensor):
+    if name != _FILLED and len(args) > 2 and isinstance(args[2], torch.Tensor):
         _check_values(simulation, args[2], device, known=label is not None)
     return device, host
 

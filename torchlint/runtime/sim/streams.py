@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import time
+from abc import ABCMeta
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,6 +31,9 @@ class Streams:
         for name, own in (("Stream", stream), ("Event", event)):
             if hasattr(torch, name):
                 simulation.patches.set(torch, name, _generic(getattr(torch, name), own))
+            base = getattr(sys.modules.get("torch._streambase"), f"_{name}Base", None)
+            if isinstance(base, ABCMeta):  # torch 2.4 and 2.5
+                base.register(own)
 
     def _numbered(self, stream: Any, index: int) -> Any:
         made = stream(index)

@@ -111,6 +111,8 @@ def _compiled(simulation: Machine) -> None:
     if hasattr(frames, "_stance"):
         stance = type(frames._stance)("force_eager")
         simulation.patches.set(frames, "_stance", stance)
+    if not hasattr(torch.compiler, "set_stance"):  # before torch 2.6
+        simulation.patches.set_item(os.environ, "TORCHDYNAMO_DISABLE", "1")
     dynamo: Any = sys.modules.get("torch._dynamo")
     if hasattr(dynamo, "reset"):
         simulation.patches.set(dynamo, "reset", _without_graphs(dynamo.reset))

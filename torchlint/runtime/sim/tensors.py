@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_rewritten, label_of, labeled, place, size_of
+from torchlint.runtime.labels import device_of, is_rewritten, label_of, labeled, origins, place, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.sim.operands import CPU
 from torchlint.runtime.sim.subset import leave_if_fake
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
-_NAMES = "to cuda cpu clone pin_memory is_pinned numpy __array__ tolist __repr__ __format__ copy_ get_device"
+_NAMES = (
+    *("to", "cuda", "cpu", "copy_", "clone", "as_subclass", "pin_memory", "is_pinned", "get_device"),
+    *("numpy", "__array__", "tolist", "__repr__", "__format__"),
+)
 _NOT_NUMPY = (
     "can't convert cuda:{} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 )
@@ -61,7 +64,7 @@ class Moves:
 
     def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
-        self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
+        self._real = {name: getattr(_TENSOR, name) for name in _NAMES}
 
     def install(self) -> None:
         """Put the methods in place."""
@@ -74,6 +77,7 @@ class Moves:
             pin_memory=self._method(self.pin_memory),
             is_pinned=lambda tensor, device=None: bool(getattr(label_of(tensor), "pinned", False)),
             type_as=self._method(self.type_as),
+            as_subclass=self._method(self.as_subclass),
         )
         self._sim.moves = self
         let_through(self._sim.patches, "to", "cuda", "cpu", "copy_", "get_device")
@@ -96,10 +100,10 @@ class Moves:
     def note_up(self, tensor: T, how: str, *, non_blocking: bool = False, dtype: torch.dtype | None = None) -> None:
         """Record a copy to a device."""
         label = label_of(tensor)
-        known = {name: getattr(label, name) for name in ("born", "left", "loader")} if label is not None else {}
         pinned = bool(label and label.pinned) and not is_rewritten(tensor, dtype)
         site, size = self._sim.sites.here(3), size_of(tensor, dtype)
-        self._sim.recorder.add("upload", site, size, how=how, pinned=pinned, non_blocking=bool(non_blocking), **known)
+        facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": bool(non_blocking), **origins(tensor)}
+        self._sim.recorder.add("upload", site, size, **facts)
         if not non_blocking:
             self._sim.blocks()
 
@@ -226,7 +230,7 @@ class Moves:
             facts: dict[str, Any] = {"how": "copy_", "non_blocking": bool(non_blocking)}
             if kind == "upload":
                 pinned = bool(getattr(label_of(source), "pinned", False))
-                facts["pinned"] = pinned and not is_rewritten(source, tensor.dtype)
+                facts |= {"pinned": pinned and not is_rewritten(source, tensor.dtype), **origins(source)}
             size = size_of(source, tensor.dtype if kind == "upload" else None)
             self._sim.recorder.add(kind, self._sim.sites.here(3), size, **facts)
         with self._sim.recorder.quiet():
@@ -237,6 +241,11 @@ class Moves:
     def type_as(self, tensor: T, other: T) -> T:
         """``x.type_as(y)``: the dtype and the device of ``y``."""
         return self.moved(tensor, device_of(other), "type_as", dtype=other.dtype)
+
+    def as_subclass(self, tensor: T, cls: Any) -> Any:
+        """``x.as_subclass(cls)``, which torch 2.4 refuses under a dispatch mode."""
+        with torch._C._DisableTorchDispatch():
+            return self._real["as_subclass"](tensor, cls)
 
     def pin_memory(self, tensor: T, device: Any = None) -> T:
         """``x.pin_memory()``."""
@@ -277,7 +286,7 @@ class Reads:
 
     def __init__(self, simulation: Machine) -> None:
         self._sim = simulation
-        self._real = {name: getattr(_TENSOR, name) for name in _NAMES.split()}
+        self._real = {name: getattr(_TENSOR, name) for name in _NAMES}
 
     def install(self) -> None:
         """Put the methods in place."""
