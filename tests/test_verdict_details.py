@@ -83,6 +83,8 @@ def test_what_happens_in_one_step_does_not_lead_the_list_whatever_it_costs(tmp_p
     assert [(spot.line, spot.cost > 100) for spot in found.hot] == [(3, False), (1, True)]
     assert "  train.py:1:1: in 1 of 40 steps, on average about " in render(found)
     assert "  train.py:3:14: 1 a step, about 10 us (modeled): 40 synchronizations" in render(found)
+    assert render(found).count("  synchronizations: read values of tensors less often than in every step") == 1
+    assert "read values of tensors less often" in run.words(html.render(found, ()))
 
 
 def test_a_finding_whose_code_runs_in_few_steps_is_listed_after_the_others(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import each_step, per_step, phase_of
 from torchlint.confirm.totals import Totals, totals
 from torchlint.confirm.verdict import Status, Verdict
+from torchlint.knowledge.observations import KINDS
 from torchlint.model import Finding, Severity
 
 
@@ -24,7 +25,8 @@ from torchlint.model import Finding, Severity
 class HotSpot:
     """Transfers or synchronizations in every step that no finding covers.
 
-    ``cost`` is in microseconds per step of ``phase``; ``burst`` is set if it happens in few steps.
+    ``cost`` is in microseconds per step of ``phase``; ``burst`` is set if it happens in few steps. ``advice`` is about
+    the kind: what would do better depends on what the line is for.
     """
 
     kind: str
@@ -36,7 +38,8 @@ class HotSpot:
     per_step: float
     cost: float
     phase: str
-    burst: Burst | None = None
+    burst: Burst | None
+    advice: str
 
 
 @dataclass(frozen=True)
@@ -124,4 +127,12 @@ def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sourc
         cost=each_step(run, events, prices.of, phase) or 0.0,
         phase=phase,
         burst=burst(events, run),
+        advice=_advice(events),
     )
+
+
+def _advice(events: Sequence[Event]) -> str:
+    if events[0].kind != "upload":
+        return KINDS[{"sync": "wait", "download": "pageable-download"}[events[0].kind]].advice
+    pinned = all(event.facts.get("pinned") for event in events)
+    return KINDS["blocking-upload" if pinned else "pageable-upload"].advice

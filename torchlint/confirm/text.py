@@ -25,6 +25,7 @@ _COLORS = {
     Status.UNKNOWN: "33",
 }
 _SPOTS, _LINES = 10, 3
+_MANY = {"upload": "copies to the device", "download": "copies to the host"}
 _INDENT = " " * 12
 _RARELY = 0.005
 Paint = Callable[[str, str], str]
@@ -209,9 +210,15 @@ def _profiled(result: Result) -> list[str]:
 def _hot(result: Result) -> list[str]:
     if not result.hot:
         return []
-    shown = [_spot(spot) for spot in result.hot[:_SPOTS]]
-    more = len(result.hot) - len(shown)
-    return ["unflagged, the costliest first:", *shown, *([f"  and {more} more"] if more else [])]
+    shown = result.hot[:_SPOTS]
+    more = [f"  and {len(result.hot) - len(shown)} more"] if len(result.hot) > len(shown) else []
+    advice = {spot.advice: spot.kind for spot in shown}
+    return [
+        "unflagged, the costliest first:",
+        *map(_spot, shown),
+        *more,
+        *(f"  {_MANY.get(kind, 'synchronizations')}: {said}" for said, kind in advice.items()),
+    ]
 
 
 def _spot(spot: HotSpot) -> str:

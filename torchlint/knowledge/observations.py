@@ -33,6 +33,12 @@ KINDS = {
         ("transfers", "loading", "copies"),
         "pin the memory (a DataLoader has pin_memory=True), and copy with non_blocking=True",
     ),
+    "blocking-upload": Kind(
+        "copy to the device that the host waits for",
+        "copies to the device that the host waits for",
+        ("transfers", "loading", "copies"),
+        "copy from pinned memory with non_blocking=True, or make the tensor on the device",
+    ),
     "pageable-download": Kind(
         "copy from the device to pageable memory",
         "copies from the device to pageable memory",

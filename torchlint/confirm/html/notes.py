@@ -28,6 +28,7 @@ class Spot(NamedTuple):
     what: str
     rate: str
     cost: str
+    advice: str
 
 
 class Skew(NamedTuple):
@@ -70,6 +71,7 @@ def spots(result: Result, files: Mapping[str, str]) -> list[Spot]:
                 what=f"{times(one.count, noun)} {more}".strip() + (f", {size(one.bytes)} in all" if one.bytes else ""),
                 rate=f"{number(one.per_step)} {'a step of evaluation' if one.phase == EVALUATION else 'a step'}",
                 cost=f"about {duration(one.cost)}" if one.cost else "",
+                advice=one.advice,
             )
         )
     return found
