@@ -133,6 +133,15 @@ def test_places_that_a_finding_names_count_as_well(tmp_path: Path) -> None:
     assert recorded.verdict().count == 10
 
 
+def test_what_happens_at_the_loop_that_makes_the_steps_is_no_part_of_a_finding(tmp_path: Path) -> None:
+    recorded = Recorded(
+        tmp_path, ITEM, READS, evidence=(Evidence(4, 9, "the loop that makes the steps", context=True),)
+    )
+    recorded.process(recorded.at([4, 8, 4, 15], "download", 10, non_blocking=False), mark={"begun": 10})
+    assert recorded.verdict().status is Status.REFUTED
+    assert [spot.line for spot in recorded.judged().hot] == [4]
+
+
 def test_columns_of_characters_are_not_columns_of_bytes(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, Span(2, 16, 2, 27), READS)
     recorded.path.write_text("x = 1\ntotal = 'ä' , loss.item()\n", encoding="utf-8")

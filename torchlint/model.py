@@ -58,12 +58,16 @@ class Span(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """A fact that supports a finding, with its position; in a notebook, lines count from the beginning of ``cell``."""
+    """A fact that supports a finding, with its position; in a notebook, lines count from the beginning of ``cell``.
+
+    ``context`` says that it only tells how often the code runs: what the finding is about does not happen there.
+    """
 
     line: int
     column: int
     text: str
     cell: int | None = None
+    context: bool = False
 
 
 class Edit(NamedTuple):

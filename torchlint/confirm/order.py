@@ -211,11 +211,15 @@ def finding_of(values: Mapping[str, Any]) -> Finding:
         span=_span(values),
         message=values["message"],
         heat=Heat(values["heat"]) if values["heat"] else None,
-        evidence=tuple(Evidence(e["line"], e["column"], e["text"]) for e in values["evidence"]),
+        evidence=tuple(_evidence(e) for e in values["evidence"]),
         fix=Fix(fix["title"], Safety(fix["safety"]), _edits(fix["edits"]), fix["caveat"]) if fix else None,
         cell=values["cell"],
         fingerprint=values["fingerprint"],
     )
+
+
+def _evidence(values: Mapping[str, Any]) -> Evidence:
+    return Evidence(values["line"], values["column"], values["text"], context=values.get("context", False))
 
 
 def _edits(edits: Sequence[Mapping[str, Any]]) -> tuple[Edit, ...]:

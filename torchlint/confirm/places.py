@@ -95,7 +95,7 @@ class Sources:
 def places_of(finding: Finding, path: str, sources: Sources, *, named: bool) -> list[Place]:
     """The places of a finding: its own span and, if requested, those of its evidence."""
     own = [sources.place(path, finding.span)]
-    return own + [sources.point(path, e.line, e.column) for e in finding.evidence] if named else own
+    return own + [sources.point(path, e.line, e.column) for e in finding.evidence if not e.context] if named else own
 
 
 def real(path: str, base: str) -> str:

@@ -56,7 +56,11 @@ class _Edit(_Span):
     text: str
 
 
-class _Evidence(TypedDict):
+class _Context(TypedDict, total=False):
+    context: bool
+
+
+class _Evidence(_Context):
     """Evidence of a finding."""
 
     line: int

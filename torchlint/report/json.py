@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from torchlint.base.version import __version__
-from torchlint.model import Finding, Fix, RuleInfo, RunResult, Span, Understood
+from torchlint.model import Evidence, Finding, Fix, RuleInfo, RunResult, Span, Understood
 from torchlint.report import ReportOptions, summary
 from torchlint.report.causes import places
 from torchlint.report.observed import observed_document, recorded_document
@@ -74,11 +74,16 @@ def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, 
         "url": rule_url(finding, rules),
         "cell": finding.cell,
         "heat": finding.heat.value if finding.heat else None,
-        "evidence": [{"cell": e.cell, "line": e.line, "column": e.column, "text": e.text} for e in finding.evidence],
+        "evidence": [*map(_evidence, finding.evidence)],
         "fix": _fix(finding.fix) if finding.fix else None,
         "fingerprint": finding.fingerprint,
         **({"seen": [observed_document(one) for one in finding.seen]} if finding.seen else {}),
     }
+
+
+def _evidence(one: Evidence) -> dict[str, Any]:
+    context = {"context": True} if one.context else {}
+    return {"cell": one.cell, "line": one.line, "column": one.column, "text": one.text, **context}
 
 
 def _with_locations(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, Any]:

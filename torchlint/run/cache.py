@@ -275,7 +275,7 @@ def _pack_finding(f: Finding) -> list[Any]:
             f.fix.caveat,
             [[*_numbers(e.span), e.text] for e in f.fix.edits],
         ]
-    evidence = [[e.line, e.column, e.text] for e in f.evidence]
+    evidence = [[e.line, e.column, e.text, e.context] for e in f.evidence]
     heat = f.heat.value if f.heat else None
     facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint, f.cause]
     return [*facts, _numbers(f.span), evidence, f.statement, fix]
@@ -298,7 +298,7 @@ _PackedFinding = tuple[
     str,
     str,
     tuple[int, int, int, int],
-    list[tuple[int, int, str]],
+    list[tuple[int, int, str, bool]],
     tuple[int, int] | None,
 ]
 _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
@@ -368,7 +368,7 @@ def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
         span=Span(*span),
         message=message,
         heat=Heat(heat) if heat is not None else None,
-        evidence=tuple(Evidence(*each) for each in evidence),
+        evidence=tuple(Evidence(line, column, text, context=context) for line, column, text, context in evidence),
         fix=_unpack_fix(fix, lines) if fix is not None else None,
         cell=cell,
         fingerprint=fingerprint,

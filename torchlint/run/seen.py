@@ -118,7 +118,8 @@ def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator
     for at, line, name in event.way:
         if at == path.replace("\\", "/") and line <= len(lines):
             column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
-            yield Evidence(line, column, "the loop that makes the steps" if name == "step" else f"calls `{name}`")
+            text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
+            yield Evidence(line, column, text, context=True)
 
 
 def _span(event: FollowedEvent, lines: Sequence[str]) -> Span:
