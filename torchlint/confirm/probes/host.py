@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from torchlint.confirm.case import Case, size, times, total
-from torchlint.confirm.probes.generic import evaluated
+from torchlint.confirm.probes.generic import evaluated, function_calls
 from torchlint.confirm.probes.probe import Probe
 from torchlint.confirm.verdict import Verdict
 from torchlint.report.figures import duration
@@ -100,9 +100,18 @@ def loader_waits(case: Case) -> Verdict:
     return case.confirmed(batches, reason)
 
 
+def worker_starts(case: Case) -> Verdict:
+    """Iterators of loaders that start worker processes."""
+    batches = case.of("batch")
+    if batches and not any(event.facts.get("workers") for event in batches):
+        return case.refuted(f"{times(total(batches), 'batch')}, none of which came from a worker process", batches)
+    return function_calls(case)
+
+
 PROBES = {
     "array-copies": Probe(array_copies),
     "array-lists": Probe(array_lists),
     "host-content": Probe(host_content, kinds=("upload",)),
     "loader-waits": Probe(loader_waits),
+    "worker-starts": Probe(worker_starts),
 }

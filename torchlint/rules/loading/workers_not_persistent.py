@@ -91,7 +91,7 @@ class WorkersNotPersistent(Rule):
     needs = (concepts.STEPS, identifiers("num_workers", "DataLoader"))
     layout = False
     recipe = Recipe(
-        "function-calls",
+        "worker-starts",
         "evidence",
         "iterators with workers are constructed more than once",
         least=2,
