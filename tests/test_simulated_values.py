@@ -135,6 +135,12 @@ def test_an_index_of_the_device_into_memory_of_the_host_is_one_number_that_is_wa
             [10, 20, 30][several]
 
 
+def test_a_nested_tensor_in_pinned_memory_is_copied_to_the_device() -> None:
+    with Simulation(Recorder(), Sites([])):
+        nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+        assert nested.pin_memory().to("cuda").device.type == "cuda"
+
+
 @pytest.mark.parametrize("watched", [False, True])
 def test_a_backward_pass_copies_indices_of_the_host_again(*, watched: bool) -> None:
     recorder = Recorder()

@@ -497,6 +497,53 @@ def test_transforms_are_no_forward_passes() -> None:
     assert seen.rate("read") == 1
 
 
+class _Stored(torch.nn.Module):
+    """Keeps its weight where quantized modules and engines do: neither as a parameter nor as a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.ones(4)
+
+    def get_extra_state(self) -> Any:
+        return self.weight
+
+    def forward(self, data: Any) -> Any:
+        return data * self.weight
+
+
+def test_a_model_may_keep_its_weights_elsewhere_than_in_parameters() -> None:
+    def program(_note: Note) -> None:
+        model = _Stored()
+        for _ in range(5):
+            model(x())
+
+    assert Seen(program).counted("evaluation") == (5, "forward pass")
+
+
+def test_what_interrupts_the_end_of_a_step_may_call_a_model() -> None:
+    model, patches = net(), Patches()
+
+    class Interrupted(Steps):
+        def called(self, module: Any, *, place: int | None) -> None:
+            super().called(module, place=place)
+            if module is model:
+                net()(x())  # as a handler of a signal does that saves a last evaluation
+
+    def program() -> None:
+        steps = Interrupted(None)
+        steps.install(patches)
+        try:
+            model(x())
+        finally:
+            steps.remove()
+
+    running = threading.Thread(target=program, daemon=True)
+    running.start()
+    running.join(30)
+    patches.restore()
+    assert not running.is_alive()
+
+
 def test_a_program_that_only_loads() -> None:
     def program(_note: Note) -> None:
         for count in (5, 2, 1):
