@@ -210,7 +210,7 @@ def test_what_workers_do_is_not_added_to_what_blocks_the_step(tmp_path: Path) ->
     ("count", "steady", "status", "words"),
     [
         (10, 9, Status.CONFIRMED, "10 synchronizations"),
-        (10, 0, Status.REFUTED, "but nothing of it happens in the steps after the first one"),
+        (10, 0, Status.REFUTED, "but it does not happen after the first step"),
     ],
 )
 def test_what_happens_only_once_costs_nothing(
