@@ -27,6 +27,7 @@ QUICK = {
     "fixes": "test_fix test_fix_files test_golden test_suppress",
     "configuration": "test_config test_discover test_extend test_globs test_requirements test_select",
     "reports": "test_html test_report test_text_report",
+    "documents": "test_page_examples",
     "server": "test_server",
     "cache": "test_cache",
     "command line": "test_api test_cli test_decode test_python2 test_words",

@@ -276,6 +276,7 @@ def test_what_left_the_simulated_subset_gets_no_verdict(tmp_path: Path) -> None:
     assert judged.verdicts[0].reason == "left the simulated subset at program.py:1: CUDA graphs"
     assert judged.hot == ()
     assert "note: left the simulated subset at program.py:1: CUDA graphs" in render(judged)
+    assert "per step" not in render(judged)
 
 
 def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:
