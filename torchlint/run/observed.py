@@ -24,7 +24,7 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
     """Give each finding what was seen at its lines and is of a kind that its topic is about.
 
     What no finding is at is given to those with evidence at its line, such as the other reads of a step. What may have
-    happened at several lines is given to the findings at all of them, but to none at whose line the same kind is certain.
+    happened at several lines is given to the findings at all of them, but to none at whose line that kind is certain.
     What happened somewhere in a function is given to none.
     """
     at: defaultdict[str, list[int]] = defaultdict(list)
