@@ -88,8 +88,11 @@ def _is_rule(page: Any) -> bool:
 
 
 def _without_examples(content: str) -> str:
-    """The HTML of a page whose programs the search does not see: they use much that the page is not about."""
-    return content.replace("<pre>", "<pre data-search-exclude>")
+    """The HTML of a page whose programs the search does not see, since they use much that the page is not about.
+
+    Neither does it see the heads of tables, such as "severity" and "default", which are the same on all such pages.
+    """
+    return content.replace("<pre>", "<pre data-search-exclude>").replace("<thead>", "<thead data-search-exclude>")
 
 
 def copyable(content: str) -> str:

@@ -137,6 +137,28 @@ def test_the_search_finds_the_rules_about_a_name_first(page: Any, address: str, 
     assert found[: len(rules)] == [f"/rules/{rule}/" for rule in rules]
 
 
+@pytest.mark.parametrize("key", ["exclude", "ignore", "severity", "target-torch"])
+def test_the_search_finds_the_description_of_a_configuration_key_first(page: Any, address: str, key: str) -> None:
+    page.goto(f"{address}?q={quote(key)}")
+    page.wait_for_selector(".md-search-result__item", state="attached")
+    assert page.evaluate(_RESULTS)[0] == "/options/"
+
+
+def test_the_table_of_rules_can_be_filtered(page: Any, address: str) -> None:
+    page.goto(f"{address}rules/")
+    bar, shown = page.locator(".rule-filter"), page.locator("article tr:visible", has_text="TL507")
+    number = len(list((ROOT / "docs/rules").glob("*.md")))
+    assert bar.locator("output").inner_text() == f"{number} of {number} rules"
+    bar.locator("select[aria-label=group]").select_option("dead")
+    bar.locator("select[aria-label=severity]").select_option("error")
+    bar.locator("select[aria-label=topic]").select_option("backends")
+    assert shown.get_by_role("link").inner_text() == "dead-backend-flag"
+    bar.locator("select[aria-label=fix]").select_option("always")
+    assert bar.locator("output").inner_text() == f"1 of {number} rules"
+    bar.locator("input").fill("no such words")
+    assert bar.locator("output").inner_text() == f"0 of {number} rules"
+
+
 def test_the_changelog_and_the_version_are_on_the_site(page: Any, address: str) -> None:
     newest = site.version()
     page.goto(f"{address}changelog/")
