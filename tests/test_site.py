@@ -52,6 +52,18 @@ def test_a_page_is_edited_in_what_it_is_made_from(page: str, edited: str | None)
     assert edited is None or (ROOT / edited).is_file()
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[fixes.md](fixes.md#safe)", "[Fixes](fixes.md#safe)"),
+        ("[fixes](fixes.md)", "[fixes](fixes.md)"),
+        ("[fixes.md](other.md)", "[fixes.md](other.md)"),
+    ],
+)
+def test_a_link_that_names_a_file_names_the_page(text: str, shown: str) -> None:
+    assert site.titled(text) == shown
+
+
 def test_the_navigation_has_every_rule_below_its_topic() -> None:
     config = {"docs_dir": str(ROOT / "docs"), "nav": [{"Start": "index.md"}, {"Rules": ["rules.md"]}]}
     first, *topics = site.on_config(config)["nav"][1]["Rules"]
