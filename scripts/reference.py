@@ -73,7 +73,8 @@ def _keys() -> Iterator[str]:
         default = f"; default: {_default(key)}" if "default" in key else ""
         yield f"\n### {_code(name)}\n\n{key['description']}\n\nType: {_kind(key)}{default}"
         if name != "rules" and "properties" in key:
-            rows = [(_code(f"{name}.{part}"), _kind(of), _cell(of["description"])) for part, of in key["properties"].items()]
+            parts = key["properties"].items()
+            rows = [(_code(f"{name}.{part}"), _kind(of), _cell(of["description"])) for part, of in parts]
             yield from _table(("key", "type", "meaning"), rows)
     rules = [
         (_code(f"rules.{rule}.{option}"), _kind(of), _default(of))

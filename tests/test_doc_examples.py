@@ -43,13 +43,13 @@ def train(data, device):
         total += loss.item()
     return total
 """
-_NEW = _TRAIN.replace("        loss.backward()", "        scale = torch.zeros(10).to(device)\n        (loss * scale).backward()")
+_NEW = _TRAIN.replace("loss.backward()", "scale = torch.zeros(10).to(device)\n        (loss * scale).sum().backward()")
 
 
 def shown(page: str, arguments: str) -> str:
     """What a page shows after the first ``torchlint`` with these arguments."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    commands = [found for block in _BLOCK.findall(text) for found in _COMMAND.findall(block)]
+    commands: list[tuple[str, str]] = [found for block in _BLOCK.findall(text) for found in _COMMAND.findall(block)]
     return next(output for command, output in commands if command == arguments)
 
 

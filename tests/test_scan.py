@@ -264,14 +264,15 @@ def test_a_scan_with_a_wrong_column_can_be_begun_again_in_the_same_folder(
     data = parquet(tmp_path / "data.parquet", [{"owner": "r", "path": "a.py", "content": GUILTY}])
     assert scan(data, "--output", tmp_path / "out") == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert line.endswith("no column for the repository; its columns are content, owner, path: name one with --repo-column")
+    assert line.endswith("its columns are content, owner, path: name one with --repo-column")
     assert scan(data, "--output", tmp_path / "out", "--repo-column", "owner") == 1
     assert names(tmp_path / "out") == {("r", "TL201")}
 
 
 @pytest.mark.usefixtures("ray")
 def test_rows_that_are_all_malformed_are_a_failure(tmp_path: Path) -> None:
-    (tmp_path / "data.jsonl").write_text(json.dumps({"owner": "r", "path": "a.py", "content": GUILTY}), encoding="utf-8")
+    row = {"owner": "r", "path": "a.py", "content": GUILTY}
+    (tmp_path / "data.jsonl").write_text(json.dumps(row), encoding="utf-8")
     assert scan(tmp_path / "data.jsonl", "--output", tmp_path / "out") == 2
 
 
