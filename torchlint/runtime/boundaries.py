@@ -16,6 +16,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from torchlint.runtime.patches import Patches
 
 _FRAMES = 16
+_STORING = ("_save_to_state_dict", "get_extra_state")  # methods of modules that keep weights elsewhere
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
 
@@ -67,7 +68,7 @@ class Boundaries:
         """Begin anew, in a child process or at first."""
         self._thread = threading.get_ident()
         self._own = threading.local()  # ``inside``: whether this thread is in a module or a backward pass
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()  # a handler of a signal may call a module meanwhile
 
     def install(self, patches: Patches) -> None:
         """Wrap what separates steps."""
@@ -162,10 +163,17 @@ class Boundaries:
 
 
 def _is_model(module: Any) -> bool:
-    """Whether a module has parameters or buffers; a frozen one in TorchScript may have none."""
+    """Whether a module, or one in it, has a state. Its methods are not asked: a program may have others by their names."""
+    return any(map(_has_state, torch.nn.Module.modules(module)))
+
+
+def _has_state(module: Any) -> bool:
+    """Whether it has parameters or buffers, or keeps weights elsewhere, as TorchScript and quantized modules do."""
     if isinstance(module, torch.jit.ScriptModule):
         return True
-    return next(module.parameters(), None) is not None or next(module.buffers(), None) is not None
+    if any(one is not None for one in (*module._parameters.values(), *module._buffers.values())):
+        return True
+    return any(getattr(type(module), name) is not getattr(torch.nn.Module, name) for name in _STORING)
 
 
 def _is_replica(module: Any) -> bool:

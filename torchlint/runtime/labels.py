@@ -147,7 +147,7 @@ def is_rewritten(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> bool
     That is so if the dtype changes, or if the elements are not in one piece of memory
     (``copy_requires_temporaries`` in ATen's ``Copy.cu``).
     """
-    if tensor.layout is not torch.strided or not tensor.numel():
+    if tensor.layout is not torch.strided or tensor.is_nested or not tensor.numel():
         return False
     if dtype is not None and dtype != tensor.dtype:
         return True

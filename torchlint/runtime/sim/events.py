@@ -78,7 +78,7 @@ def _indices(simulation: Machine, name: str, args: Any) -> None:
             if index is not None and device_of(index) is not None:
                 _download(simulation, index, "index")
         return
-    masks = False
+    masks: list[torch.Tensor] = []
     # The derivative of reading by index writes to memory that it has allocated itself.
     known = args[2] if label_of(args[0]) is None and name not in _READING else args[0]
     inputs = (args[0], *args[2:3]) if torch.is_grad_enabled() else ()
@@ -91,26 +91,31 @@ def _indices(simulation: Machine, name: str, args: Any) -> None:
             if not _from_host(index):  # Python made it of a list, for the device
                 place(index, device_of(known))
             elif derivatives:  # each of them indexes as the program does, from the host
-                simulation.indexed[size_of(index), _is_pinned(index)] += derivatives
+                _again(simulation, index, derivatives)
         elif index.dtype in (torch.bool, torch.uint8):
-            masks = True
+            masks.append(index)
     one = name not in _READING and args[2].numel() == 1
     if masks and derivatives:
-        simulation.masked += 1
+        _again(simulation, masks[0], 1)
     if masks and not one:  # x[mask] = number needs no count
         simulation.sync("mask")
 
 
+def _again(simulation: Machine, index: torch.Tensor, times: int) -> None:
+    """Remember that the derivative of indexing uses an index as well, which the graph of the result keeps alive."""
+    simulation.indexed[index] = simulation.indexed.get(index, 0) + times
+
+
 def derive(simulation: Machine) -> None:
     """Record what the derivatives of indexing do in a backward pass: count masks, and copy indices, once more."""
-    for _ in range(simulation.masked):
-        simulation.sync("mask")
-    for (size, pinned), count in simulation.indexed.items():
+    for index, count in simulation.indexed.items():
         for _ in range(count):
-            facts: dict[str, Any] = {"how": "derivative", "pinned": pinned, "non_blocking": False}
-            simulation.recorder.add("upload", simulation.sites.here(3), size, **facts)
+            if device_of(index) is not None:
+                simulation.sync("mask")
+                continue
+            facts: dict[str, Any] = {"how": "derivative", "pinned": _is_pinned(index), "non_blocking": False}
+            simulation.recorder.add("upload", simulation.sites.here(3), size_of(index), **facts)
             simulation.blocks()
-    simulation.masked = 0
     simulation.indexed.clear()
 
 

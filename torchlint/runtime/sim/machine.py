@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
+from torch.utils.weak import WeakIdKeyDictionary
 
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.recorder import Recorder
@@ -31,8 +31,8 @@ class Machine:
         self.current = 0
         self.watchful = False  # something may happen in backward passes
         self.to_host = False  # parts of a tensor are copied to the host: what torch says of itself on the CPU as well
-        self.masked = 0  # masks that the next backward pass counts again
-        self.indexed: Counter[tuple[int, bool]] = Counter()  # indices that it copies again: bytes, whether pinned
+        # What the next backward pass does again with indices, unless the graphs that hold them are dropped before.
+        self.indexed: MutableMapping[torch.Tensor, int] = WeakIdKeyDictionary()
         self.debug = 0  # torch.cuda.set_sync_debug_mode
         self.moves: Any = None
         self.random: Any = None
