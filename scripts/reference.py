@@ -67,19 +67,21 @@ def _meaning(action: argparse.Action) -> str:
 
 
 def _keys() -> Iterator[str]:
-    keys = schema(registry.load())
-    rows, rules = [], []
-    for name, key in keys["properties"].items():
-        rows.append((_code(name), _kind(key), _default(key), _cell(key["description"])))
-        if name == "rules":
-            rules = [
-                (_code(f"rules.{rule}.{option}"), _kind(of), _default(of))
-                for rule, table in key["properties"].items()
-                for option, of in table.get("properties", {}).items()
-            ]
+    keys = schema(registry.load())["properties"]
     yield "\nIn `[tool.torchlint]` of `pyproject.toml`, or in `torchlint.toml`."
-    yield from _table(("key", "type", "default", "meaning"), rows)
-    yield "\n### Options of rules\n\nThe pages of the rules say what they do."
+    for name, key in keys.items():  # each has a heading, so that the search of the site finds it by its name
+        default = f"; default: {_default(key)}" if "default" in key else ""
+        yield f"\n### {_code(name)}\n\n{key['description']}\n\nType: {_kind(key)}{default}"
+        if name != "rules" and "properties" in key:
+            parts = key["properties"].items()
+            rows = [(_code(f"{name}.{part}"), _kind(of), _cell(of["description"])) for part, of in parts]
+            yield from _table(("key", "type", "meaning"), rows)
+    rules = [
+        (_code(f"rules.{rule}.{option}"), _kind(of), _default(of))
+        for rule, table in keys["rules"]["properties"].items()
+        for option, of in table.get("properties", {}).items()
+    ]
+    yield "\n## Options of rules\n\nThe pages of the rules say what they do."
     yield from _table(("key", "type", "default"), rules)
 
 

@@ -29,6 +29,8 @@ _RULE = re.compile(r"# (TL\d+) `([^`\n]+)`\n.*?\n\| -[^\n]*\n\| (\w+) \| (\w+) \
 _CODE = re.compile(r"<code>(.*?)</code>", re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
 _PROMPT = "$ "
+# A link whose text is the name of the page that it leads to.
+_NAMED = re.compile(r"\[([\w-]+\.md)\]\((?=\1[)#])")
 # How much more a word on the page of a rule counts for the search than one on any other page. The rules of some groups
 # find less often what somebody looks for: those that are off by default, and those that only advise.
 _BOOST = 5
@@ -57,11 +59,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str: 
     if _is_rule(page):
         group = _facts(markdown, page.file.src_uri)["group"]
         page.meta["search"] = {"boost": _LESS_BOOST.get(group, _BOOST)}
+        markdown = markdown.replace("| topic | group |", "| topic | [group](../rules.md) |", 1)
     if page.file.src_uri == _CHANGELOG:
         page.meta["search"] = {"boost": _OF_CHANGES}
     page.edit_url = edited(markdown, page.file.src_uri)
     here = "](docs/" if page.file.src_uri == _CHANGELOG else f"]({config['site_url']}"
-    return linked(markdown.replace(here, "]("), page.file.src_uri)
+    return linked(titled(markdown.replace(here, "](")), page.file.src_uri)
 
 
 def edited(markdown: str, source: str) -> str | None:
@@ -88,8 +91,11 @@ def _is_rule(page: Any) -> bool:
 
 
 def _without_examples(content: str) -> str:
-    """The HTML of a page whose programs the search does not see: they use much that the page is not about."""
-    return content.replace("<pre>", "<pre data-search-exclude>")
+    """The HTML of a page whose programs the search does not see, since they use much that the page is not about.
+
+    Neither does it see the heads of tables, such as "severity" and "default", which are the same on all such pages.
+    """
+    return content.replace("<pre>", "<pre data-search-exclude>").replace("<thead>", "<thead data-search-exclude>")
 
 
 def copyable(content: str) -> str:
@@ -101,6 +107,17 @@ def copyable(content: str) -> str:
         return f'<code data-copy="{html.escape(chr(10).join(commands))}">{block[1]}</code>' if commands else block[0]
 
     return _CODE.sub(marked, content)
+
+
+def titled(markdown: str) -> str:
+    """The text of a page in which links that name a file of the documentation, which is a page here, have its title."""
+
+    def renamed(link: re.Match[str]) -> str:
+        page = ROOT / "docs" / link[1]
+        title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") if page.is_file() else link[1]
+        return f"[{title}]("
+
+    return _NAMED.sub(renamed, markdown)
 
 
 def linked(markdown: str, source: str) -> str:

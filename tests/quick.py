@@ -31,6 +31,7 @@ QUICK = {
         test_server_evidence::test_a_setting_switches_hints_off
         test_server_kept::test_findings_on_lines_that_are_edited_go
         test_server_kept::test_findings_stay_and_move_while_a_line_is_unfinished""",
+    "documents": "test_page_examples",
     "cache": "test_cache",
     "command line": "test_api test_cli test_decode test_python2 test_words",
     "confirmation": "test_answer test_causes test_understood test_verdict_details test_verdicts",

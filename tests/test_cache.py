@@ -467,7 +467,7 @@ def test_forged_findings_cannot_steer_a_terminal(tree: Path, name: str, capsys: 
     for entry in document["entries"].values():
         for finding in entry[4:]:
             finding[0] = finding[1] = finding[2] = finding[4] = finding[7] = finding[8] = evil
-            finding[10] = [[1, 1, evil]]
+            finding[10] = [[1, 1, evil, False]]
             if finding[-1] is not None:
                 finding[-1][0] = finding[-1][2] = evil
     sign(file, document)

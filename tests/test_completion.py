@@ -39,6 +39,12 @@ PROPOSED = {
 }
 
 
+def test_the_documentation_shows_what_is_proposed() -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs/configuration.md").read_text(encoding="utf-8")
+    line, proposed = page.partition("\n$ torchlint --select ")[2].splitlines()[:2]
+    assert set(proposed.split()) == PROPOSED["torchlint --select " + line.removesuffix("<TAB>")]
+
+
 def needs(shell: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed")
 

@@ -338,6 +338,13 @@ def test_the_schema_refuses_what_the_reader_refuses(content: object) -> None:
     assert list(validator().iter_errors(content))
 
 
+def test_the_default_of_a_key_in_the_schema_is_a_value_that_the_key_may_have() -> None:
+    content = json.loads(schema.render(RULES))
+    defaults = {name: key["default"] for name, key in content["properties"].items() if "default" in key}
+    assert defaults["severity"] == {}
+    assert not list(validator().iter_errors(defaults))
+
+
 def test_the_published_schema_is_fresh() -> None:
     registry = pytest.importorskip("torchlint.run.registry", reason="there are no rules yet")
     published = Path(__file__).parent.parent / schema.TARGET

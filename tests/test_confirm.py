@@ -498,12 +498,14 @@ def test_a_loader_that_a_framework_has_replaced_stands_where_the_program_made_it
     assert line.startswith("loader = DataLoader("), line
 
 
-def test_tests_are_observed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("xdist", [(), ("-p", "no:xdist")], ids=["with xdist", "without"])
+def test_tests_are_observed(xdist: tuple[str, ...], tmp_path: Path) -> None:
     body = "\n".join(f"    {line}" for line in TRAINING.splitlines())
     write(tmp_path, f"def train():\n{body}\n    return total\n", "training.py")
     write(tmp_path, "from training import train\n\ndef test_training():\n    assert train() > 0\n", "test_it.py")
     # Where torch has been imported before, the plugin has been as well, of which pytest would warn.
-    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+    quiet = ("-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+    command = ("-m", "pytest", "-q", *quiet, *xdist)
     plain = warm_run(tmp_path, *command)
     assert (plain.returncode, "torchlint" in plain.stdout) == (0, False)
     done = warm_run(tmp_path, *command, "--torchlint-confirm")

@@ -17,9 +17,10 @@ import pytest
 
 from tests import warm
 from tests.recordings import LENGTH, TRAIN, document, export, gpu, python, step, wait
-from torchlint.api import lint_paths
+from torchlint.api import lint_paths, lint_source
 from torchlint.cli.main import main
 from torchlint.model import Observed
+from torchlint.report.observed import seen_lines
 from torchlint.run.observed import join
 from torchlint.trace.files import Files
 from torchlint.trace.frames import Frame
@@ -373,3 +374,27 @@ def test_what_is_certain_about_a_line_is_not_repeated_as_a_guess() -> None:
     assert marked.seen == (sure,)
     other = join(findings, [sure._replace(path="other.py")])
     assert [one.path for one in other.unreported] == ["other.py"]
+
+
+TWICE = """import torch
+
+def train(model, loader, optimizer):
+    model.cuda()
+    total = best = 0.0
+    for x in loader:
+        loss = model(x.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        best = max(best, loss.item())
+    return total, best
+"""
+
+
+def test_all_reads_of_a_finding_are_its_own_and_one_line_of_the_report() -> None:
+    findings = lint_source(TWICE, "train.py").findings
+    first = Observed("wait", "train.py", 10, 4, 4, 80.0, "t.json", share=0.1)
+    joined = join(findings, [first, first._replace(line=11), first._replace(line=9)])
+    (marked,) = [each for each in joined.findings if each.rule == "TL301"]
+    assert seen_lines(marked) == ["seen in the run: 2 waits for the device a step, 40 us (20 %)"]
+    assert [one.line for one in joined.unreported] == [9]

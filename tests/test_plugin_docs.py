@@ -40,6 +40,12 @@ def test_what_a_package_needs_is_on_the_page() -> None:
     assert any(name.startswith("fixtures/") for name in FILES)
 
 
+def test_the_line_that_a_failure_names_is_a_line_of_the_fixture() -> None:
+    failure = re.search(r"^(fixtures/\S+):(\d+): expected silence, .*\n(.+)$", PAGE, re.MULTILINE)
+    assert failure is not None
+    assert FILES[failure[1]].splitlines()[int(failure[2]) - 1] == failure[3]
+
+
 def installed(folder: Path) -> dict[str, str]:
     """The environment of a process that has the example installed."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -381,7 +381,9 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
                 "url": "https://example.org/tensor-copies-ndarray",
                 "cell": None,
                 "heat": "step",
-                "evidence": [{"cell": None, "line": 2, "column": 1, "text": "`x` is an ndarray from `np.load`"}],
+                "evidence": [
+                    {"cell": None, "line": 2, "column": 1, "text": "`x` is an ndarray from `np.load`", "context": False}
+                ],
                 "fix": {
                     "title": "Use `torch.from_numpy`",
                     "safety": "unsafe",

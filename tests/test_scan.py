@@ -258,6 +258,25 @@ def test_an_input_file_that_cannot_be_read_is_left_out_and_named(
 
 
 @pytest.mark.usefixtures("ray")
+def test_a_scan_with_a_wrong_column_can_be_begun_again_in_the_same_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = parquet(tmp_path / "data.parquet", [{"owner": "r", "path": "a.py", "content": GUILTY}])
+    assert scan(data, "--output", tmp_path / "out") == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("its columns are content, owner, path: name one with --repo-column")
+    assert scan(data, "--output", tmp_path / "out", "--repo-column", "owner") == 1
+    assert names(tmp_path / "out") == {("r", "TL201")}
+
+
+@pytest.mark.usefixtures("ray")
+def test_rows_that_are_all_malformed_are_a_failure(tmp_path: Path) -> None:
+    row = {"owner": "r", "path": "a.py", "content": GUILTY}
+    (tmp_path / "data.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert scan(tmp_path / "data.jsonl", "--output", tmp_path / "out") == 2
+
+
+@pytest.mark.usefixtures("ray")
 def test_a_repository_above_the_limit_is_linted_in_parts_and_says_so(tmp_path: Path) -> None:
     padding = "# padding\n" * 60_000
     files = {"data.py": LOADER + padding, "train.py": LOOP + padding}

@@ -168,6 +168,22 @@ def test_a_backward_pass_copies_indices_of_the_host_again(*, watched: bool) -> N
             assert (between - before, uploads() - between) == (forward, backward)
 
 
+def test_graphs_that_were_dropped_copy_no_indices_in_a_later_backward_pass() -> None:
+    recorder = Recorder()
+    with Simulation(recorder, Sites([])):
+        weight = torch.ones(4, 4, device="cuda", requires_grad=True)
+
+        def events() -> int:
+            return sum(event["count"] for event in recorder.written() if event["kind"] in ("sync", "upload"))
+
+        for _ in range(5):
+            (weight * 2)[torch.tensor([0, 2])].sum()
+            (weight * 2)[weight.detach() > 0].sum()
+        before = events()
+        (weight * 2).sum().backward()
+        assert events() == before
+
+
 def test_functions_of_data_parallel_and_streams_are_called_as_on_cuda() -> None:
     recorder = Recorder()
     with Simulation(recorder, Sites([])):

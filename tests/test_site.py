@@ -52,6 +52,18 @@ def test_a_page_is_edited_in_what_it_is_made_from(page: str, edited: str | None)
     assert edited is None or (ROOT / edited).is_file()
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[fixes.md](fixes.md#safe)", "[Fixes](fixes.md#safe)"),
+        ("[fixes](fixes.md)", "[fixes](fixes.md)"),
+        ("[fixes.md](other.md)", "[fixes.md](other.md)"),
+    ],
+)
+def test_a_link_that_names_a_file_names_the_page(text: str, shown: str) -> None:
+    assert site.titled(text) == shown
+
+
 def test_the_navigation_has_every_rule_below_its_topic() -> None:
     config = {"docs_dir": str(ROOT / "docs"), "nav": [{"Start": "index.md"}, {"Rules": ["rules.md"]}]}
     first, *topics = site.on_config(config)["nav"][1]["Rules"]
@@ -135,6 +147,28 @@ def test_the_search_finds_the_rules_about_a_name_first(page: Any, address: str, 
     page.wait_for_selector(".md-search-result__item", state="attached")
     found = list(dict.fromkeys(page.evaluate(_RESULTS)))
     assert found[: len(rules)] == [f"/rules/{rule}/" for rule in rules]
+
+
+@pytest.mark.parametrize("key", ["exclude", "ignore", "severity", "target-torch"])
+def test_the_search_finds_the_description_of_a_configuration_key_first(page: Any, address: str, key: str) -> None:
+    page.goto(f"{address}?q={quote(key)}")
+    page.wait_for_selector(".md-search-result__item", state="attached")
+    assert page.evaluate(_RESULTS)[0] == "/options/"
+
+
+def test_the_table_of_rules_can_be_filtered(page: Any, address: str) -> None:
+    page.goto(f"{address}rules/")
+    bar, shown = page.locator(".rule-filter"), page.locator("article tr:visible", has_text="TL507")
+    number = len(list((ROOT / "docs/rules").glob("*.md")))
+    assert bar.locator("output").inner_text() == f"{number} of {number} rules"
+    bar.locator("select[aria-label=group]").select_option("dead")
+    bar.locator("select[aria-label=severity]").select_option("error")
+    bar.locator("select[aria-label=topic]").select_option("backends")
+    assert shown.get_by_role("link").inner_text() == "dead-backend-flag"
+    bar.locator("select[aria-label=fix]").select_option("always")
+    assert bar.locator("output").inner_text() == f"1 of {number} rules"
+    bar.locator("input").fill("no such words")
+    assert bar.locator("output").inner_text() == f"0 of {number} rules"
 
 
 def test_the_changelog_and_the_version_are_on_the_site(page: Any, address: str) -> None:

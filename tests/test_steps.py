@@ -479,6 +479,19 @@ def test_calls_in_other_threads_of_a_program_that_trains_are_no_steps() -> None:
     assert seen.rate("read") == 1
 
 
+def test_a_model_may_have_methods_by_the_names_of_those_of_modules() -> None:
+    Model = type("Model", (torch.nn.Linear,), {"parameters": lambda _, group: [group]})  # noqa: N806 - a class
+
+    def program(note: Note) -> None:
+        model = Model(4, 2)
+        with torch.no_grad():
+            for _ in range(6):
+                model(torch.ones(3, 4))
+                note("read")
+
+    assert Seen(program).counted("evaluation") == (6, "forward pass")
+
+
 def test_transforms_are_no_forward_passes() -> None:
     def program(note: Note) -> None:
         model, resize = net(), torch.nn.Upsample(4)

@@ -219,7 +219,7 @@ def test_what_workers_do_is_not_added_to_what_blocks_the_step(tmp_path: Path) ->
     ("count", "steady", "status", "words"),
     [
         (10, 9, Status.CONFIRMED, "10 synchronizations"),
-        (10, 0, Status.REFUTED, "but nothing of it happens in the steps after the first one"),
+        (10, 0, Status.REFUTED, "but it does not happen after the first step"),
     ],
 )
 def test_what_happens_only_once_costs_nothing(
@@ -285,6 +285,7 @@ def test_what_left_the_simulated_subset_gets_no_verdict(tmp_path: Path) -> None:
     assert judged.verdicts[0].reason == "left the simulated subset at program.py:1: CUDA graphs"
     assert judged.hot == ()
     assert "note: left the simulated subset at program.py:1: CUDA graphs" in render(judged)
+    assert "per step" not in render(judged)
 
 
 def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ class Group(NamedTuple):
 
 GROUPS = {
     DEAD: Group("Wrong or dead code. The fault is proved by a run, and no false alarm is known.", Severity.ERROR),
-    WASTE: Group("Wasted time or memory: at least 90 % right and worth fixing when first read.", Severity.WARNING),
+    WASTE: Group(
+        "Wasted time or memory. The aim: at least 90 % of warnings are right and worth fixing.", Severity.WARNING
+    ),
     ADVICE: Group("Advice: often pointless although it is true, or read too seldom to promise more.", Severity.INFO),
     PORTABILITY: Group("The program fails on a machine without CUDA; nothing is wasted with it.", Severity.WARNING),
     PREVIEW: Group(

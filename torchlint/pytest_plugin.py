@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 _FAILED = 1
 
@@ -36,8 +35,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def _ordered(config: pytest.Config) -> str:
     """Lint what the tests import, and write the order; returns its path."""
     from dataclasses import replace
-
-    import pytest
 
     from torchlint.config.config import ConfigError
     from torchlint.config.configurations import configurations
@@ -78,8 +75,6 @@ class _Observer:
 
     def begin(self) -> None:
         """Install the instruments."""
-        import pytest
-
         try:
             from torchlint.runtime import modes, processes
             from torchlint.runtime.observation import Observation
@@ -99,6 +94,7 @@ class _Observer:
         self._observation.start()
         processes.follow(self._observation, self._path)
 
+    @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of pytest-xdist the path of the order."""
         node.workerinput["torchlint"] = self._path

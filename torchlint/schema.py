@@ -19,7 +19,6 @@ from torchlint.config.select import selectors
 from torchlint.config.values import BUDGET, FAIL_ON, SEVERITIES
 from torchlint.config.world import WORLD
 from torchlint.model import Severity
-from torchlint.program.world import World
 from torchlint.rule import Rule
 from torchlint.run.baseline import KEY, VERSION
 
@@ -97,13 +96,13 @@ def _text(content: dict[str, Any]) -> str:
 def _property(name: str, rules: Sequence[type[Rule]]) -> dict[str, Any]:
     key = KEYS[name]
     content = _KINDS[key.kind] if key.kind != "rules" else _tables(rules)
-    default = _default(key.field)
+    default = {} if content.get("type") == "object" else _default(key.field)
     return {"description": key.help, **content, **({} if default is None else {"default": default})}
 
 
 def _default(field: str) -> Any:
     value = getattr(Config(), field)
-    return value.value if isinstance(value, Severity) else {} if isinstance(value, World) else value
+    return value.value if isinstance(value, Severity) else value
 
 
 def _tables(rules: Sequence[type[Rule]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@
     0: "lint", 1: "copies", 2: "transfers", 3: "synchronization", 4: "loading", 5: "backends",
     6: "optimization", 7: "portability", 8: "precision", 9: "compile",
   };
+  const FILTERS = ["topic", "group", "severity", "fix"];
 
   function choice(label, values) {
     const select = document.createElement("select");
@@ -14,23 +15,27 @@
     return select;
   }
 
-  function facts(row) {
+  function heads(table) {
+    return [...(table.tHead ? table.tHead.rows[0].cells : [])].map((cell) => cell.textContent.trim());
+  }
+
+  function facts(row, columns) {
     const cells = [...row.cells].map((cell) => cell.textContent.trim());
-    return { text: cells.join(" ").toLowerCase(), topic: TOPICS[cells[0][2]] || "", severity: cells[3], fix: cells[4] };
+    const named = Object.fromEntries(columns.map((column, index) => [column, cells[index].split(",")[0]]));
+    return { ...named, text: cells.join(" ").toLowerCase(), topic: TOPICS[named.rule[2]] || "" };
   }
 
   function addFilters() {
-    const table = document.querySelector(".md-content table");
-    if (!table || table.tHead.rows[0].cells[0].textContent.trim() !== "rule" || document.querySelector(".rule-filter")) return;
-    const rows = [...table.tBodies[0].rows].map((row) => ({ row, ...facts(row) }));
-    const distinct = (key) => [...new Set(rows.map((rule) => rule[key].split(",")[0]))];
+    const table = [...document.querySelectorAll(".md-content table")].find((each) =>
+      ["rule", "group", "severity", "fix"].every((head) => heads(each).includes(head)));
+    if (!table || document.querySelector(".rule-filter")) return;
+    const columns = heads(table);
+    const rows = [...table.tBodies[0].rows].map((row) => ({ row, ...facts(row, columns) }));
     const text = document.createElement("input");
     text.type = "search";
     text.placeholder = "Filter by id, name or words";
     text.setAttribute("aria-label", text.placeholder);
-    const topic = choice("topic", distinct("topic"));
-    const severity = choice("severity", distinct("severity"));
-    const fix = choice("fix", distinct("fix"));
+    const choices = FILTERS.map((key) => [key, choice(key, [...new Set(rows.map((rule) => rule[key]))])]);
     const count = document.createElement("output");
 
     function apply() {
@@ -38,9 +43,7 @@
       let shown = 0;
       for (const rule of rows) {
         const kept = words.every((word) => rule.text.includes(word)) &&
-          (!topic.value || rule.topic === topic.value) &&
-          (!severity.value || rule.severity.startsWith(severity.value)) &&
-          (!fix.value || rule.fix === fix.value);
+          choices.every(([key, select]) => !select.value || rule[key] === select.value);
         rule.row.hidden = !kept;
         shown += kept;
       }
@@ -49,7 +52,7 @@
 
     const bar = document.createElement("div");
     bar.className = "rule-filter";
-    bar.append(text, topic, severity, fix, count);
+    bar.append(text, ...choices.map(([, select]) => select), count);
     (table.closest(".md-typeset__scrollwrap") || table).before(bar);
     bar.addEventListener("input", apply);
     apply();

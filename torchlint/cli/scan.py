@@ -91,7 +91,7 @@ def _status(arguments: argparse.Namespace, told: dict[str, Any], config: Config)
     from torchlint.model import Severity
 
     counts = told["counts"]
-    if told["left_out"] or counts["files"].get("failed"):
+    if told["left_out"] or counts["files"].get("failed") or set(counts["files"]) == {"malformed"}:
         return FAILED
     if arguments.exit_zero or config.fail_on is None:
         return CLEAN

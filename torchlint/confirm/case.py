@@ -175,7 +175,7 @@ def _negligible(verdict: Verdict, recipe: Recipe) -> str | None:
         return None
     step = "a step of evaluation" if verdict.phase == EVALUATION else "a step"
     if not verdict.per_step:
-        return "nothing of it happens in the steps after the first one"
+        return "it does not happen after the first step"
     if verdict.share is not None:
         least = max(recipe.share, SHARE)
         return f"that is {verdict.share:.2%} of {step}, below {least:.1%}" if verdict.share < least else None

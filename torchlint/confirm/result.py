@@ -90,15 +90,16 @@ def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) 
     """Judge a run. Raises :class:`torchlint.confirm.budget.BudgetProblem`."""
     verdicts = judge(order, run, prices)
     names = sorted(order.findings, key=lambda name: order.findings[name].sort_key)
+    simulated = run.left is None  # otherwise nothing is known about its steps
     return Result(
         order=order,
         run=run,
         prices=prices,
         findings=tuple(order.findings[name] for name in names),
         verdicts=tuple(verdicts[name] for name in names),
-        totals=totals(run),
-        evaluation=totals(run, EVALUATION) if run.main != EVALUATION else None,
-        hot=() if run.left is not None else _hot(order, run, prices),
+        totals=totals(run) if simulated else None,
+        evaluation=totals(run, EVALUATION) if simulated and run.main != EVALUATION else None,
+        hot=_hot(order, run, prices) if simulated else (),
         excesses=tuple(budgets.exceeded(budget, run)),
     )
 

@@ -82,8 +82,7 @@ def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, 
 
 
 def _evidence(one: Evidence) -> dict[str, Any]:
-    context = {"context": True} if one.context else {}
-    return {"cell": one.cell, "line": one.line, "column": one.column, "text": one.text, **context}
+    return {"cell": one.cell, "line": one.line, "column": one.column, "text": one.text, "context": one.context}
 
 
 def _with_locations(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, Any]:

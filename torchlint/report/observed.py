@@ -30,7 +30,17 @@ def words(one: Observed) -> str:
 
 def seen_lines(finding: Finding) -> list[str]:
     """What runs show at a finding, in words: a line for each kind of event."""
-    return [f"seen in the run: {words(one)}" for one in finding.seen]
+    together: dict[Observed, Observed] = {}
+    for one in finding.seen:
+        kind = one._replace(line=0, times=0, microseconds=0.0, share=None)
+        together[kind] = _sum(together[kind], one) if kind in together else one
+    return [f"seen in the run: {words(one)}" for one in together.values()]
+
+
+def _sum(one: Observed, other: Observed) -> Observed:
+    share = None if one.share is None or other.share is None else one.share + other.share
+    times, microseconds = one.times + other.times, one.microseconds + other.microseconds
+    return one._replace(times=times, microseconds=microseconds, share=share)
 
 
 def _uncertain(one: Observed) -> str:

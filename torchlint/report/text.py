@@ -27,7 +27,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
     """The findings of a run, then its problems, then the counts."""
     style = Style(options.width, options.color, options.links)
     if options.statistics:
-        remarks = [] if options.quiet else _remarks(run, run.findings, options)
+        remarks = [] if options.quiet else _remarks(run, options)
         return "".join(f"{line}\n" for line in counted(run, quiet=options.quiet) + remarks)
     findings = without_notices(run.findings)
     hidden = [] if options.show_info else [each for each in findings if _is_advice(each)]
@@ -45,7 +45,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
         notes = (part for line in run.notes for part in wrapped(visible(line), style.width))
         said = (part for line in recognized(run) for part in wrapped(line, style.width))
         ending = tail(run._replace(notes=()), len(hidden))
-        parts.append("\n".join([*ending, *notes, *said, *_remarks(run, shown, options)]))
+        parts.append("\n".join([*ending, *notes, *said, *_remarks(run, options)]))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
@@ -90,8 +90,8 @@ def _lines(
     return lambda cell: source(path, cell) or ()
 
 
-def _remarks(run: RunResult, shown: Sequence[Finding], options: ReportOptions) -> list[str]:
-    remarks = [offer] if (offer := offers(run._replace(findings=tuple(shown)))) else []
+def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
+    remarks = [offer] if (offer := offers(run)) else []
     if options.verbose:
         remarks += repairs_by_file(run)
         remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.knowledge.observations import KINDS
@@ -23,8 +23,9 @@ class Joined(NamedTuple):
 def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joined:
     """Give each finding what was seen at its lines and is of a kind that its topic is about.
 
-    What may have happened at several lines is given to the findings at all of them, but to none at whose line the same
-    kind is certain. What happened somewhere in a function is given to none.
+    What no finding is at is given to those with evidence at its line, such as the other reads of a step. What may have
+    happened at several lines is given to the findings at all of them, but to none at whose line that kind is certain.
+    What happened somewhere in a function is given to none.
     """
     at: defaultdict[str, list[int]] = defaultdict(list)
     for number, finding in enumerate(findings):
@@ -33,7 +34,9 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
     seen: defaultdict[int, list[Observed]] = defaultdict(list)
     unreported = []
     for one in sorted(observations, key=lambda one: len(one.lines)):
-        about = [number for number in at[one.path] if _is_about(findings[number], one)]
+        able = [number for number in at[one.path] if _is_of_its_topic(findings[number], one)]
+        about = [number for number in able if _is_at(_span(findings[number]), one)]
+        about = about or [number for number in able if _is_at(_evidence(findings[number]), one)]
         free = [number for number in about if not any(_is_certain(other, one) for other in seen[number])]
         for number in free if one.lines else about:
             seen[number].append(one)
@@ -58,12 +61,23 @@ def with_recordings(run: RunResult, recordings: Iterable[Recording], observation
     return run._replace(findings=joined.findings, recorded=Recorded(tuple(recordings), joined.unreported))
 
 
-def _is_about(finding: Finding, one: Observed) -> bool:
+def _is_of_its_topic(finding: Finding, one: Observed) -> bool:
     kind = KINDS.get(one.kind)
-    if (kind is not None and finding.topic not in kind.topics) or (one.function and not one.lines):
+    return kind is None or finding.topic in kind.topics
+
+
+def _span(finding: Finding) -> Container[int]:
+    return range(finding.span.line, finding.span.end_line + 1)
+
+
+def _evidence(finding: Finding) -> Container[int]:
+    return {evidence.line for evidence in finding.evidence}
+
+
+def _is_at(lines: Container[int], one: Observed) -> bool:
+    if one.function and not one.lines:
         return False
-    lines = one.lines or (one.line,)
-    return any(finding.span.line <= line <= finding.span.end_line for line in lines)
+    return any(line in lines for line in one.lines or (one.line,))
 
 
 def _is_certain(other: Observed, one: Observed) -> bool:

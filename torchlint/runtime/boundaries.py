@@ -163,7 +163,7 @@ class Boundaries:
 
 
 def _is_model(module: Any) -> bool:
-    """Whether a module, or one in it, has a state. Its methods are not asked: a program may have others by their names."""
+    """Whether a module, or one in it, has a state. Its own methods are not called: the program may redefine them."""
     return any(map(_has_state, torch.nn.Module.modules(module)))
 
 

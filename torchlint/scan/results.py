@@ -17,7 +17,9 @@ SCHEMA = 1
 COUNTS = b"torchlint.counts"
 
 _SPAN = [("line", pa.int32()), ("column", pa.int32()), ("end_line", pa.int32()), ("end_column", pa.int32())]
-_EVIDENCE = pa.struct([("cell", pa.int32()), ("line", pa.int32()), ("column", pa.int32()), ("text", pa.string())])
+_EVIDENCE = pa.struct(
+    [("cell", pa.int32()), ("line", pa.int32()), ("column", pa.int32()), ("text", pa.string()), ("context", pa.bool_())]
+)
 _FIX = pa.struct(
     [
         ("title", pa.string()),

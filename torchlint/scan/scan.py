@@ -78,6 +78,9 @@ def _scan(request: Request, found: Found, progress: Progress) -> dict[str, Any]:
     with cluster.connected(request.address, request.jobs):
         done = _read(request, found, output, known, progress)
         left_out = [line for number in sorted(done) for line in done[number]["failed"]]
+        if done and all(piece["failed"] and not piece["runs"] for piece in done.values()):
+            _withdraw(output)
+            raise ScanError(left_out[0] + (f" (and {len(left_out) - 1} more)" if left_out[1:] else ""))
         counted, failed = _lint(request, output, known, done, progress)
     left_out += failed
     told = manifest.ended(known, counted, left_out)
@@ -111,6 +114,13 @@ def _prepared(request: Request, found: Found, output: Store) -> dict[str, Any]:
     known = manifest.begun(kept, groups, run_bytes)
     manifest.write(output, known)
     return known
+
+
+def _withdraw(output: Store) -> None:
+    """Remove a scan that could read nothing, so that it can be begun with other columns."""
+    for folder in (*results.TABLES, "work"):
+        output.below(folder).delete()
+    output.remove(manifest.NAME)
 
 
 def _check_same(request: Request, known: dict[str, Any], kept: dict[str, Any]) -> None:

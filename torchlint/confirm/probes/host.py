@@ -57,7 +57,7 @@ def _sharing(case: Case) -> str:
         return f"sharing memory would have been UNSAFE: the {named} was written to afterwards in {written} of {watched}"
     if not watched:
         return "whether sharing memory would have been safe is not known"
-    return f"sharing memory would have been safe in this run, as far as {watched} of them show"
+    return f"sharing memory would have been safe in this run ({times(watched, 'call')} observed)"
 
 
 def array_lists(case: Case) -> Verdict:
