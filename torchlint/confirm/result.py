@@ -9,6 +9,7 @@ from torchlint.base.paths import relative_to
 from torchlint.confirm import budget as budgets
 from torchlint.confirm.answer import Answer, answer
 from torchlint.confirm.bursts import Burst, burst
+from torchlint.confirm.case import size, times
 from torchlint.confirm.evidence import EVALUATION, Event, Run
 from torchlint.confirm.judge import judge, unflagged
 from torchlint.confirm.order import Order
@@ -19,6 +20,8 @@ from torchlint.confirm.totals import Totals, totals
 from torchlint.confirm.verdict import Status, Verdict
 from torchlint.knowledge.observations import KINDS
 from torchlint.model import Finding, Severity
+
+_NOUNS = {"upload": "copy to the device", "download": "copy to the host"}
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,13 @@ class HotSpot:
     phase: str
     burst: Burst | None
     advice: str
+
+    @property
+    def what(self) -> str:
+        """What happened in the whole run: ``2 copies to the host, 401.4 KB in all``."""
+        noun, _, more = _NOUNS.get(self.kind, self.kind).partition(" ")
+        counted = f"{times(self.count, noun)} {more}".strip()
+        return f"{counted}, {size(self.bytes)} in all" if self.bytes else counted
 
 
 @dataclass(frozen=True)

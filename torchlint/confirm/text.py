@@ -223,14 +223,10 @@ def _hot(result: Result) -> list[str]:
 
 def _spot(spot: HotSpot) -> str:
     at = place(spot.path, spot.line, spot.column) if spot.path else "in a library, without a line of yours around it"
-    copied = f", {size(spot.bytes)} in all" if spot.bytes else ""
-    noun = {"upload": "copy to the device", "download": "copy to the host"}.get(spot.kind, spot.kind)
-    head, _, tail = noun.partition(" ")
-    counted = f"{times(spot.count, head)}{f' {tail}' if tail else ''}"
     if spot.burst is not None:
-        return f"  {at}: {_burst(spot.burst, spot.cost, Basis.MODELED)}: {counted}{copied}"
+        return f"  {at}: {_burst(spot.burst, spot.cost, Basis.MODELED)}: {spot.what}"
     cost = f", about {duration(spot.cost)} (modeled)" if spot.cost else ""
-    return f"  {at}: {number(spot.per_step)} {_step(spot.phase)}{cost}: {counted}{copied}"
+    return f"  {at}: {number(spot.per_step)} {_step(spot.phase)}{cost}: {spot.what}"
 
 
 def _budget(result: Result, paint: Paint) -> list[str]:

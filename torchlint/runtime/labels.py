@@ -141,6 +141,11 @@ def size_of(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
     return int(tensor.numel() * (dtype or tensor.dtype).itemsize)
 
 
+def is_pinned(tensor: torch.Tensor) -> bool:
+    """Whether a tensor would be in pinned memory, on the simulated machine."""
+    return bool(getattr(label_of(tensor), "pinned", False))
+
+
 def is_rewritten(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> bool:
     """Whether CUDA makes a pageable temporary on the host before it copies a tensor to the device.
 

@@ -17,7 +17,6 @@ from torchlint.confirm.totals import Totals
 from torchlint.report.figures import duration, number
 
 _LINES, _SPOTS = 20, 50
-_KINDS = {"upload": "copy to the device", "download": "copy to the host"}
 
 
 class Spot(NamedTuple):
@@ -63,12 +62,11 @@ def spots(result: Result, files: Mapping[str, str]) -> list[Spot]:
     found = []
     for one in result.hot[:_SPOTS]:
         file = files.get(real(one.path, result.order.base), "") if one.path else ""
-        noun, _, more = _KINDS.get(one.kind, one.kind).partition(" ")
         found.append(
             Spot(
                 place=f"{one.path}:{one.line}" if one.path else "in a library",
                 anchor=f"{file}-{one.line}" if file else "",
-                what=f"{times(one.count, noun)} {more}".strip() + (f", {size(one.bytes)} in all" if one.bytes else ""),
+                what=one.what,
                 rate=f"{number(one.per_step)} {'a step of evaluation' if one.phase == EVALUATION else 'a step'}",
                 cost=f"about {duration(one.cost)}" if one.cost else "",
                 advice=one.advice,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_rewritten, label_of, origins, place, size_of
-from torchlint.runtime.sim.operands import INDEXED, indices_of
+from torchlint.runtime.labels import device_of, is_pinned, is_rewritten, label_of, origins, place, size_of
+from torchlint.runtime.sim.operands import INDEXED, READING, indices_of
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -37,7 +37,6 @@ _WAITS = {
 }
 COPIES = frozenset("aten::copy_ aten::_foreach_copy_ aten::fill_".split())
 ACROSS = COPIES | INDEXED
-_READING = frozenset("aten::index aten::_unsafe_index".split())
 _COUNTED = frozenset("aten::repeat_interleave aten::normal aten::normal_ aten::histc".split())
 SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED
 
@@ -80,7 +79,7 @@ def _indices(simulation: Machine, name: str, args: Any) -> None:
         return
     masks: list[torch.Tensor] = []
     # The derivative of reading by index writes to memory that it has allocated itself.
-    known = args[2] if label_of(args[0]) is None and name not in _READING else args[0]
+    known = args[2] if label_of(args[0]) is None and name not in READING else args[0]
     inputs = (args[0], *args[2:3]) if torch.is_grad_enabled() else ()
     derivatives = sum(tensor.requires_grad for tensor in inputs)
     for index in indices_of(name, args):
@@ -94,7 +93,7 @@ def _indices(simulation: Machine, name: str, args: Any) -> None:
                 _again(simulation, index, derivatives)
         elif index.dtype in (torch.bool, torch.uint8):
             masks.append(index)
-    one = name not in _READING and args[2].numel() == 1
+    one = name not in READING and args[2].numel() == 1
     if masks and derivatives:
         _again(simulation, masks[0], 1)
     if masks and not one:  # x[mask] = number needs no count
@@ -113,7 +112,7 @@ def derive(simulation: Machine) -> None:
             if device_of(index) is not None:
                 simulation.sync("mask")
                 continue
-            facts: dict[str, Any] = {"how": "derivative", "pinned": _is_pinned(index), "non_blocking": False}
+            facts: dict[str, Any] = {"how": "derivative", "pinned": is_pinned(index), "non_blocking": False}
             simulation.recorder.add("upload", simulation.sites.here(3), size_of(index), **facts)
             simulation.blocks()
     simulation.indexed.clear()
@@ -140,21 +139,22 @@ def _download(simulation: Machine, source: torch.Tensor, how: str) -> None:
     simulation.blocks()
 
 
-def _is_pinned(tensor: torch.Tensor) -> bool:
-    label = label_of(tensor)
-    return label is not None and bool(label.pinned)
-
-
 def _from_host(tensor: torch.Tensor) -> bool:
     """Whether it is the program's, and not memory that an operation has allocated for itself."""
     label = label_of(tensor)
     return label is not None and label.host
 
 
+def facts_of_upload(
+    source: torch.Tensor, how: str, dtype: torch.dtype | None = None, *, non_blocking: bool = False
+) -> dict[str, Any]:
+    """The facts of a copy of a tensor to the device, as a dtype."""
+    pinned = is_pinned(source) and not is_rewritten(source, dtype)
+    return {"how": how, "pinned": pinned, "non_blocking": bool(non_blocking), **origins(source)}
+
+
 def upload(simulation: Machine, source: torch.Tensor, how: str, dtype: torch.dtype | None = None) -> None:
     """Record a copy to the device that an operation makes by itself."""
-    label = label_of(source)
-    pinned = bool(label and label.pinned) and not is_rewritten(source, dtype)
-    facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": False, **origins(source)}
+    facts = facts_of_upload(source, how, dtype)
     simulation.recorder.add("upload", simulation.sites.here(2), size_of(source, dtype), **facts)
     simulation.blocks()

@@ -19,7 +19,8 @@ INDEXED = frozenset(
     "aten::index aten::index_put aten::index_put_ aten::_index_put_impl_ aten::_unsafe_index".split()
     + ([_FILLED] if version() >= (2, 15) else [])
 )
-_WRITING = INDEXED - {"aten::index", "aten::_unsafe_index"}
+READING = frozenset(("aten::index", "aten::_unsafe_index"))
+_WRITING = INDEXED - READING
 # Results that are on the host, by number.
 RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_sequence": (1,)}
 # Operations that accept operands on several devices.

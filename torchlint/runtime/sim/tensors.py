@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_rewritten, label_of, labeled, origins, place, size_of
+from torchlint.runtime.labels import device_of, is_pinned, label_of, labeled, place, size_of
 from torchlint.runtime.lazy import let_through
+from torchlint.runtime.sim import events
 from torchlint.runtime.sim.operands import CPU
 from torchlint.runtime.sim.subset import leave_if_fake
 from torchlint.runtime.sites import Site
@@ -75,7 +76,7 @@ class Moves:
             cpu=self._method(self.cpu),
             copy_=self._method(self.copy_),
             pin_memory=self._method(self.pin_memory),
-            is_pinned=lambda tensor, device=None: bool(getattr(label_of(tensor), "pinned", False)),
+            is_pinned=lambda tensor, device=None: is_pinned(tensor),
             type_as=self._method(self.type_as),
             as_subclass=self._method(self.as_subclass),
         )
@@ -99,10 +100,8 @@ class Moves:
 
     def note_up(self, tensor: T, how: str, *, non_blocking: bool = False, dtype: torch.dtype | None = None) -> None:
         """Record a copy to a device."""
-        label = label_of(tensor)
-        pinned = bool(label and label.pinned) and not is_rewritten(tensor, dtype)
         site, size = self._sim.sites.here(3), size_of(tensor, dtype)
-        facts: dict[str, Any] = {"how": how, "pinned": pinned, "non_blocking": bool(non_blocking), **origins(tensor)}
+        facts = events.facts_of_upload(tensor, how, dtype, non_blocking=non_blocking)
         self._sim.recorder.add("upload", site, size, **facts)
         if not non_blocking:
             self._sim.blocks()
@@ -228,10 +227,10 @@ class Moves:
         if here != there and isinstance(source, torch.Tensor):
             kind = "upload" if there is None else "download" if here is None else "peer"
             facts: dict[str, Any] = {"how": "copy_", "non_blocking": bool(non_blocking)}
+            size = size_of(source)
             if kind == "upload":
-                pinned = bool(getattr(label_of(source), "pinned", False))
-                facts |= {"pinned": pinned and not is_rewritten(source, tensor.dtype), **origins(source)}
-            size = size_of(source, tensor.dtype if kind == "upload" else None)
+                facts = events.facts_of_upload(source, "copy_", tensor.dtype, non_blocking=non_blocking)
+                size = size_of(source, tensor.dtype)
             self._sim.recorder.add(kind, self._sim.sites.here(3), size, **facts)
         with self._sim.recorder.quiet():
             self._real["copy_"](tensor, source, non_blocking)
