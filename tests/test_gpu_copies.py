@@ -30,7 +30,7 @@ def on_device(tmp_path: Path) -> Iterator[Observation]:
     """An observation in ``gpu`` mode of a program that runs on two simulated devices."""
     simulated = Observation(order(tmp_path, devices=2), "sim")
     simulated.start()
-    watching = Observation(order(tmp_path, untraced=True), "gpu")
+    watching = Observation(order(tmp_path), "gpu")
     watching.start()
     yield watching
     watching.stop()
@@ -84,9 +84,9 @@ def test_copies_by_other_functions_than_moves_are_seen(on_device: Observation) -
     assert seen(lambda: torch.cuda.FloatTensor([1.0, 2.0])) == [("upload", "legacy", 8)]
     assert seen(lambda: assign(there, 0, torch.ones(4))) == [("upload", "copy_", 16)]
     assert seen(lambda: assign(host, slice(0, 2), there[:2])) == [("download", "copy_", 32)]
-    assert seen(lambda: there[[0, 1, 1]]) == [("upload", "index", 24)]
-    assert seen(lambda: there[:, index]) == [("upload", "index", 16)]
-    assert seen(lambda: there[index.numpy()]) == [("upload", "index", 16)]
+    assert seen(lambda: assign(there, [0, 1, 1], 1.0)) == [("upload", "index", 24)]
+    assert seen(lambda: assign(there, (slice(None), index), 1.0)) == [("upload", "index", 16)]
+    assert seen(lambda: assign(there, index.numpy(), 1.0)) == [("upload", "index", 16)]
     assert seen(lambda: torch._foreach_copy_([there, there], [host, there])) == [("upload", "copy_", 48)]
     assert seen(lambda: there.to("cuda:1")) == [("peer", "to", 48)]
     assert seen(lambda: there.to("cuda:1").copy_(there)) == [("peer", "to", 48), ("peer", "copy_", 48)]
@@ -117,7 +117,7 @@ def test_what_copies_nothing_between_devices_is_no_copy(on_device: Observation) 
 
 def test_wrapped_types_are_those_of_torch(tmp_path: Path) -> None:
     real = torch.cuda.FloatTensor
-    observation = Observation(order(tmp_path, untraced=True), "gpu")
+    observation = Observation(order(tmp_path), "gpu")
     observation.start()
     try:
         wrapped = torch.cuda.FloatTensor

@@ -1,9 +1,8 @@
-"""Observation on a GPU, as far as it can be tested without one: torch's account, sites, what is not observed."""
+"""Observation on a GPU, as far as it can be tested without one: modes, sites, what is not observed."""
 
 from __future__ import annotations
 
 import _thread
-import ctypes
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +15,10 @@ if TYPE_CHECKING:
 else:
     torch = pytest.importorskip("torch")
 
-from torch.cuda import _gpu_trace
-
 from tests.gpu_help import HERE, order
-from torchlint.runtime import driver, modes, trace
+from torchlint.runtime import modes
 from torchlint.runtime.observation import Observation
 from torchlint.runtime.sites import Site, Sites
-from torchlint.runtime.trace import Trace
-
-REGISTRIES = [value for name, value in vars(_gpu_trace).items() if name.endswith("Callbacks")]
 
 
 @pytest.fixture
@@ -36,174 +30,14 @@ def observing(tmp_path: Path) -> Iterator[Observation]:
     observation.stop()
 
 
-def state() -> list[dict[str, Any]]:
-    return [{name: list(v) if name == "callback_list" else v for name, v in vars(r).items()} for r in REGISTRIES]
-
-
-# -- torch's account of synchronizations -----------------------------------------------------------
-
-
-def test_the_account_of_torch_is_off_again_after_the_observation(tmp_path: Path) -> None:
-    before = state()
-    for _ in range(2):  # a notebook observes several times
-        observation = Observation(order(tmp_path), "gpu")
-        observation.start()
-        assert trace._switch().value
-        _gpu_trace.StreamSynchronizationCallbacks.fire_callbacks(0)
-        assert observation.evidence()["synchronizations"] == {"explained": 0, "unexplained": 1}
-        observation.stop()
-        assert not trace._switch().value
-        assert state() == before
-
-
-def test_an_account_that_somebody_else_uses_stays_on() -> None:
-    switch = trace._switch()
-    heard: list[int] = []
-    torch._C._activate_gpu_trace()
-    switch.value = True
-    _gpu_trace.register_callback_for_stream_synchronization(heard.append)
-    try:
-        ours = Trace()
-        ours.on(lambda _why: lambda *_: None)
-        ours.off()
-        assert switch.value
-        _gpu_trace.StreamSynchronizationCallbacks.fire_callbacks(3)
-        assert heard == [3]
-    finally:
-        switch.value = False
-        _gpu_trace.StreamSynchronizationCallbacks.callback_list.remove(heard.append)
-
-
-def test_an_account_without_an_off_switch_ends_in_functions_that_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = state()
-    switch = trace._switch()
-    monkeypatch.setattr(trace, "_switch", lambda: None)
-    heard: list[str] = []
-    try:
-        for _ in range(2):
-            ours = Trace()
-            ours.on(lambda why: lambda *_: heard.append(why))
-            _gpu_trace.EventSynchronizationCallbacks.fire_callbacks(0)
-            ours.off()
-            for registry in REGISTRIES:
-                assert registry.fire_callbacks(0) is None
-                assert "fire_callbacks" in vars(registry)
-        assert heard == ["event", "event"]
-    finally:
-        switch.value = False
-        for registry in REGISTRIES:
-            vars(registry).pop("fire_callbacks", None)
-    assert state() == before
-
-
-def test_a_missing_account_is_not_a_count_of_zero(tmp_path: Path) -> None:
-    observation = Observation(order(tmp_path, untraced=True), "gpu")
-    observation.start()
-    observation.stop()
-    assert observation.evidence()["synchronizations"] is None
-
-
-class Nvml:
-    """The driver's library, with two GPUs."""
-
-    def __init__(self, *, driver: str = "580.1", modes: tuple[int, ...] = (0, 0)) -> None:
-        self.driver, self.modes = driver, modes
-        self.open = 0
-
-    def nvmlInit_v2(self) -> int:  # noqa: N802 - NVML's name, like the others
-        """Begin."""
-        self.open += 1
-        return 0
-
-    def nvmlShutdown(self) -> int:  # noqa: N802
-        """End."""
-        self.open -= 1
-        return 0
-
-    def nvmlDeviceGetCount_v2(self, count: Any) -> int:  # noqa: N802
-        """The number of GPUs."""
-        count._obj.value = len(self.modes)
-        return 0
-
-    def nvmlDeviceGetHandleByIndex_v2(self, index: Any, device: Any) -> int:  # noqa: N802
-        """A GPU."""
-        device._obj.value = index.value + 1
-        return 0
-
-    def nvmlDeviceGetName(self, device: Any, text: Any, _length: Any) -> int:  # noqa: N802
-        """Its name."""
-        text.value = f"GPU {device.value}".encode()
-        return 0
-
-    def nvmlDeviceGetComputeMode(self, device: Any, mode: Any) -> int:  # noqa: N802
-        """Who may use it."""
-        mode._obj.value = self.modes[device.value - 1]
-        return 0
-
-    def nvmlSystemGetDriverVersion(self, text: Any, _length: Any) -> int:  # noqa: N802
-        """The version of the driver."""
-        text.value = self.driver.encode()
-        return 0
-
-
-@pytest.fixture
-def tested(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The self-tests that are run; all pass."""
-    modules: list[str] = []
-
-    def run(module: str) -> tuple[list[str], bool]:
-        modules.append(module)
-        return [], True
-
-    monkeypatch.setattr(modes, "_available", lambda: True)
-    monkeypatch.setattr(modes, "_run", run)
-    return modules
-
-
-def test_the_driver_is_asked_without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
-    nvml = Nvml()
-    monkeypatch.setattr(ctypes, "CDLL", lambda _name: nvml)
-    assert driver.gpus() == ("580.1", ("GPU 1", "GPU 2"), False)
-    assert nvml.open == 0
-    nvml.modes = (0, 3)
-    assert driver.gpus() == ("580.1", ("GPU 1", "GPU 2"), True)
-    monkeypatch.setattr(nvml, "nvmlDeviceGetCount_v2", lambda _count: 999)
-    assert driver.gpus() is None
-    assert nvml.open == 0
-
-
-def test_the_self_test_of_the_account_is_remembered_for_the_gpu_and_the_driver(
-    tmp_path: Path, tested: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ordered = order(tmp_path, mode="gpu", cache=str(tmp_path / "cache"))
-    found = driver.Gpus("580.1", ("GPU 1",), exclusive=False)
-    for gpus, runs in ((found, 1), (found, 1), (found._replace(driver="590.2"), 2), (found, 2), (None, 3), (None, 4)):
-        monkeypatch.setattr(driver, "gpus", lambda gpus=gpus: gpus)
-        assert modes.resolve(ordered) == ("gpu", [])
-        assert len(tested) == runs
-
-
-def test_a_gpu_in_exclusive_mode_is_left_to_the_program(
-    tmp_path: Path, tested: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ordered = order(tmp_path, mode="gpu", cache=str(tmp_path / "cache"))
-    shared = driver.Gpus("580.1", ("GPU 1",), exclusive=False)
-    monkeypatch.setattr(driver, "gpus", lambda: shared._replace(exclusive=True))
-    mode, notes = modes.resolve(dict(ordered))
-    assert (mode, tested) == ("gpu", [])
-    assert "not tested on a GPU in exclusive compute mode" in notes[0]
-    monkeypatch.setattr(driver, "gpus", lambda: shared)
-    modes.resolve(dict(ordered))
-    monkeypatch.setattr(driver, "gpus", lambda: shared._replace(exclusive=True))
-    assert modes.resolve(dict(ordered)) == ("gpu", [])
-    assert len(tested) == 1
+# -- modes -----------------------------------------------------------------------------------------
 
 
 def test_a_self_test_that_was_interrupted_is_not_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modes, "_run", lambda _: (["the self-test itself (status -9)"], False))
+    monkeypatch.setattr(modes, "_run", lambda: (["the self-test itself (status -9)"], False))
     ordered = order(tmp_path, mode="sim", cache=str(tmp_path / "cache"))
     assert modes.resolve(ordered)[0] == "cpu"
-    monkeypatch.setattr(modes, "_run", lambda _: ([], True))
+    monkeypatch.setattr(modes, "_run", lambda: ([], True))
     assert modes.resolve(ordered) == ("sim", [])
 
 
@@ -343,7 +177,7 @@ def test_what_was_compiled_before_the_observation_is_opaque(tmp_path: Path) -> N
     torch._dynamo.utils.counters.clear()
     compiled = torch.compile(function, backend="eager")
     compiled(torch.ones(1))
-    observation = Observation(order(tmp_path, untraced=True), "gpu")
+    observation = Observation(order(tmp_path), "gpu")
     observation.start()
     try:
         compiled(torch.ones(1))

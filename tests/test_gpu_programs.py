@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 else:
     torch = pytest.importorskip("torch")
 
-from torch.cuda import _gpu_trace
-
 from scripts import gpu_parts
 from tests import programs_runner
+from tests.gpu_help import SAYS, DebugMode, warned
 from torchlint.confirm.documents import verdict_document
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sim.machine import Machine
@@ -39,12 +38,13 @@ PROGRAMS = [
 
 
 # What C++ does when the host waits for a GPU. It is no code of the tests, where events would be.
-DRIVER = "def waited(*_, **__):\n    callbacks.fire_callbacks(0)\n"
+DRIVER = "def waited(*_, **__):\n    warn()\n"
 
 
 @pytest.mark.slow
 def test_verdicts_of_gpu_mode_are_those_of_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
-    names: dict[str, Any] = {"callbacks": _gpu_trace.StreamSynchronizationCallbacks}
+    DebugMode().install(monkeypatch)
+    names: dict[str, Any] = {"warn": warned(SAYS)}
     exec(compile(DRIVER, "/driver", "exec"), names)
     for name in ("sync", "blocks"):
         monkeypatch.setattr(Machine, name, names["waited"])

@@ -177,7 +177,7 @@ def profiling(tmp_path: Path, steps: int, limit: int | None = None) -> Observati
     """A run of some steps with ``--copy-times``, each with one recorded event."""
     program = write(tmp_path, "flagged()")
     marks = {str(program): [{"id": "0", "span": [1, 0, 1, 9]}]}
-    observation = Observation(order(tmp_path, untraced=True, copy_times=True, steps=limit, marks=marks), "gpu")
+    observation = Observation(order(tmp_path, copy_times=True, steps=limit, marks=marks), "gpu")
     observation.start()
     code = observation.marks.compile(program.read_bytes(), str(program))
 

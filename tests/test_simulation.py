@@ -99,7 +99,7 @@ def test_nothing_stays_behind(tmp_path: Path, mode: str) -> None:
     ]
     importlib.import_module("torch._dynamo")  # replaces some functions for good, as the first optimizer does
     before = [dict(vars(owner)) for owner in owners]
-    observation = Observation(order(tmp_path, untraced=True), mode)
+    observation = Observation(order(tmp_path), mode)
     observation.start()
     assert [dict(vars(owner)) for owner in owners] != before
     observation.stop()
@@ -205,7 +205,7 @@ def test_what_the_simulation_counts_is_what_instruments_of_a_real_gpu_see(tmp_pa
     """The instruments of ``gpu`` mode, on top of the simulated device: both accounts must agree."""
     simulated = Observation(order(tmp_path), "sim")
     simulated.start()
-    watching = Observation(order(tmp_path, untraced=True), "gpu")
+    watching = Observation(order(tmp_path), "gpu")
     watching.start()
     try:
         x = torch.ones(4, 4)
@@ -250,7 +250,7 @@ def test_observing_breaks_no_graph(tmp_path: Path, mode: str) -> None:
     for observed in (False, True):
         torch._dynamo.reset()
         counter = CompileCounter()
-        observation = Observation(order(tmp_path, untraced=True), mode)
+        observation = Observation(order(tmp_path), mode)
         if observed:
             observation.start()
         try:
@@ -266,7 +266,7 @@ def test_observing_breaks_no_graph(tmp_path: Path, mode: str) -> None:
 @pytest.mark.parametrize("mode", ["cpu", "gpu", "sim"])
 def test_wrapped_functions_are_still_those_of_torch(tmp_path: Path, mode: str) -> None:
     """Default devices, keywords, lazy parameters and TorchScript work on what stands in for torch's functions."""
-    observation = Observation(order(tmp_path, untraced=True), mode)
+    observation = Observation(order(tmp_path), mode)
     observation.start()
     try:
         with torch.device("meta"):

@@ -1,4 +1,8 @@
-"""Copies that indexing makes: ``x[i] = y`` across devices, and indices of the host for a tensor of a device."""
+"""Copies that ``x[i] = y`` makes: of ``y`` across devices, and of indices of the host for a tensor of a device.
+
+Reading by index is not wrapped: a Python ``__getitem__`` of a type makes it a sequence for CPython, so that
+``torch.tensor([x, y])`` would take the length of ``x`` and ``y``. What it waits for is reported by torch.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +21,8 @@ _is_compiling = torch.compiler.is_compiling
 
 
 def install(copies: Copies, patches: Patches) -> None:
-    """Wrap reading and writing by index."""
-    patches.set(TENSOR, "__getitem__", _getitem(copies, TENSOR.__getitem__))
+    """Wrap writing by index."""
     patches.set(TENSOR, "__setitem__", _setitem(copies, TENSOR.__setitem__))
-
-
-def _getitem(copies: Copies, real: Any) -> Any:
-    @functools.wraps(real)
-    def __getitem__(tensor: T, index: Any) -> Any:  # noqa: N807 - torch's name
-        if type(index) in _PLAIN or not tensor.is_cuda or _is_compiling() or copies.inside:
-            return real(tensor, index)
-        uploads = list(_of_host(index))
-        if not uploads:
-            return real(tensor, index)
-        made, spent = copies.timed(real, (tensor, index), {})
-        _indexed(copies, uploads, spent)
-        copies.settle(len(uploads))
-        return made
-
-    return __getitem__
 
 
 def _setitem(copies: Copies, real: Any) -> Any:

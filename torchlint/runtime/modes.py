@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -11,8 +10,6 @@ import sys
 from typing import Any
 
 import torch
-
-from torchlint.runtime import driver
 
 OLDEST = (2, 4)
 # Accelerators that cannot be observed, by torch's name for the device.
@@ -40,7 +37,7 @@ def resolve(order: dict[str, Any]) -> tuple[str, list[str]]:
         return asked, []
     if asked in ("gpu", "auto"):
         if available:
-            return "gpu", _traceable(order)
+            return "gpu", []
         if order.get("switch"):  # forms of a program are compared where it runs fastest: the simulation takes time
             return "cpu", []
         if not order.get("accelerated", True):
@@ -70,31 +67,13 @@ def _available() -> bool:
             os.environ[name] = before
 
 
-def _traceable(order: dict[str, Any]) -> list[str]:
-    """Disable torch's callbacks if they would interfere with exceptions of the program.
-
-    The test needs a CUDA context of its own, which a GPU in exclusive compute mode may refuse to it, or to the program.
-    """
-    gpus = driver.gpus()
-    known = _file(order, "trace", gpus.key) if gpus is not None else None
-    failed = _recalled(known)
-    if failed is None and gpus is not None and gpus.exclusive:
-        failed = ["not tested on a GPU in exclusive compute mode; run once in default mode, which is remembered"]
-    if failed is None:
-        failed = _tested("torchlint.runtime.selftest.trace", known)
-    if not failed:
-        return []
-    order["untraced"] = True
-    return [f"torch's account of synchronizations is not used ({failed[0]}): only copies are counted"]
-
-
 def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
     failed = order.get("selftest")
     if failed is None:
-        known = _file(order, "selftest")
+        known = _file(order)
         failed = _recalled(known)
         if failed is None:
-            failed = _tested("torchlint.runtime.selftest", known)
+            failed = _tested(known)
     if failed:
         named = ", ".join(failed[:3]) + (", ..." if len(failed) > 3 else "")
         count = f"{len(failed)} probe{'s' if len(failed) > 1 else ''}"
@@ -106,17 +85,15 @@ def _simulated(order: dict[str, Any]) -> tuple[str, list[str]]:
     return "sim", []
 
 
-def _file(order: dict[str, Any], kind: str, machine: str | None = None) -> str | None:
-    """The file for the result of a self-test with this torch (and on this machine); None if nothing is remembered."""
+def _file(order: dict[str, Any]) -> str | None:
+    """The file for the result of the self-test with this torch; None if nothing is remembered."""
     folder = order.get("cache")
-    parts = [kind, order["torchlint"], torch.__version__, f"{sys.version_info[0]}.{sys.version_info[1]}"]
-    if machine is not None:
-        parts.append(hashlib.sha256(machine.encode()).hexdigest()[:16])
+    parts = ["selftest", order["torchlint"], torch.__version__, f"{sys.version_info[0]}.{sys.version_info[1]}"]
     return os.path.join(folder, f"{'-'.join(parts)}.json") if folder else None
 
 
 def _recalled(known: str | None) -> list[str] | None:
-    """The failures of a self-test that has been run before."""
+    """The failures of the self-test, if it has been run before."""
     try:
         if known is not None:
             with open(known, encoding="utf-8") as stream:
@@ -126,9 +103,9 @@ def _recalled(known: str | None) -> list[str] | None:
     return None
 
 
-def _tested(module: str, known: str | None) -> list[str]:
-    """Run a self-test; its failures are remembered, unless it has not run to its end."""
-    failed, ended = _run(module)
+def _tested(known: str | None) -> list[str]:
+    """Run the self-test; its failures are remembered, unless it has not run to its end."""
+    failed, ended = _run()
     if known is not None and ended:
         try:
             os.makedirs(os.path.dirname(known), mode=0o700, exist_ok=True)
@@ -140,9 +117,11 @@ def _tested(module: str, known: str | None) -> list[str]:
     return failed
 
 
-def _run(module: str) -> tuple[list[str], bool]:
-    """The failures of a self-test, and whether it has run to its end."""
-    done = subprocess.run([sys.executable, "-m", module], capture_output=True, text=True, check=False)
+def _run() -> tuple[list[str], bool]:
+    """The failures of the self-test, and whether it has run to its end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "torchlint.runtime.selftest"], capture_output=True, text=True, check=False
+    )
     try:
         return [str(probe) for probe in json.loads(done.stdout.splitlines()[-1])], True
     except (ValueError, IndexError):

@@ -125,7 +125,7 @@ def _running(real: Any) -> Any:
 
 def _command_line(real: Any, order_path: str, observation: Observation) -> Any:
     """The command line ``python -c PROGRAM`` of a spawned child, changed so that it starts to observe first."""
-    arguments = f"{order_path!r}, {observation.mode!r}, untraced={bool(observation.order.get('untraced'))}"
+    arguments = f"{order_path!r}, {observation.mode!r}"
 
     def get_command_line(**kwargs: Any) -> list[str]:
         command: list[str] = list(real(**kwargs))
@@ -138,12 +138,11 @@ def _command_line(real: Any, order_path: str, observation: Observation) -> Any:
     return get_command_line
 
 
-def spawned(order_path: str, mode: str, *, untraced: bool) -> None:
+def spawned(order_path: str, mode: str) -> None:
     """Start to observe in a spawned child. If that fails, the child continues, and its evidence is missing."""
     try:
         with open(order_path, encoding="utf-8") as stream:
             order = json.load(stream)
-        order["untraced"] = untraced
         observation = Observation(order, mode, role="spawned")
         mark_modules(observation.marks)
         observation.start()

@@ -18,7 +18,7 @@ from torchlint.runtime.labels import label_of, labeled, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.patches import Patches
-from torchlint.runtime.trace import Trace
+from torchlint.runtime.waits import Waits
 
 _is_compiling = torch.compiler.is_compiling
 
@@ -31,8 +31,8 @@ class Transfers(Instrument):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self.copies = Copies(watch.recorder, watch.sites)
-        self.trace = Trace()
-        self._traced = False
+        self.waits = Waits(self.copies.waited)
+        self._reported = False
 
     def install(self, patches: Patches) -> None:
         """Wrap methods and factories, and let torch report synchronizations if it can."""
@@ -49,13 +49,12 @@ class Transfers(Instrument):
         patches.set(torch, "_foreach_copy_", self._copying_all(torch._foreach_copy_))
         indexing.install(self.copies, patches)
         legacy.install(self.copies, patches)
-        if not self.watch.order.get("untraced"):
-            self._trace_or_note()
+        self._report_or_note(patches)
 
     def written(self) -> dict[str, Any]:
         """How many of the synchronizations reported by torch belong to copies; None if torch reported none at all."""
         counted = {"explained": self.copies.explained, "unexplained": self.copies.unexplained}
-        return {"synchronizations": counted if self._traced else None}
+        return {"synchronizations": counted if self._reported else None}
 
     def _moving(self, name: str, real: Any) -> Any:
         copies = self.copies
@@ -169,24 +168,18 @@ class Transfers(Instrument):
 
     # -- torch's own account -----------------------------------------------------------------------
 
-    def _trace_or_note(self) -> None:
+    def _report_or_note(self, patches: Patches) -> None:
         try:
-            self.trace.on(self._synchronized)
-            self._traced = True
-        except (ImportError, AttributeError) as error:
+            self.waits.on(patches)
+            self._reported = True
+        except AttributeError as error:
             self.watch.notes.append(
                 f"torch {torch.__version__} reports no synchronizations ({error}): only copies are counted"
             )
 
     def stop(self) -> None:
-        """End torch's reports, which would take time from then on."""
-        self.trace.off()
-
-    def _synchronized(self, why: str) -> Any:
-        def synchronized(*_: Any) -> None:
-            self.copies.waited(why)
-
-        return synchronized
+        """End torch's reports, and restore the program's own debug mode."""
+        self.waits.off()
 
 
 def _asynchronous(name: str, args: Any, kwargs: Any) -> bool:
