@@ -101,7 +101,8 @@ def test_a_wait_for_the_device_is_counted_once_whether_torch_reports_it_or_not(
     assert counted(observing) == {"synchronize": 1, "stream": 1}
 
 
-def test_reading_by_index_is_told_apart(observing: Observation, loud: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("loud")
+def test_reading_by_index_is_told_apart(observing: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "_SAYS", "indexing with dtype torch.uint8")
     mask = torch.tensor([1, 0, 1], dtype=torch.uint8)
     _ = torch.ones(3)[mask]
@@ -195,6 +196,10 @@ def _outcome(act: Callable[[DebugMode], Any], debug: DebugMode) -> Any:
     return seen
 
 
+def _reset() -> None:
+    warnings.resetwarnings()  # looked up now, like a program's
+
+
 def _recorded(*actions: Any) -> Callable[[DebugMode], Any]:
     """A program that records warnings, its own among them."""
 
@@ -210,9 +215,8 @@ def _recorded(*actions: Any) -> Callable[[DebugMode], Any]:
     return act
 
 
-def _warning(debug: DebugMode) -> Any:
-    """A program that asks torch to warn, and has three lines that wait."""
-    seen = []
+def _warning(_: DebugMode) -> Any:
+    """A program that asks torch to warn, and has two lines that wait."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("default")
         torch.cuda.set_sync_debug_mode("warn")
@@ -221,8 +225,7 @@ def _warning(debug: DebugMode) -> Any:
             direct()
         direct()
         torch.cuda.set_sync_debug_mode("default")
-        seen = [(str(one.message), one.category, one.filename, one.lineno) for one in said]
-    return seen
+        return [(str(one.message), one.category, one.filename, one.lineno) for one in said]
 
 
 def _failing(debug: DebugMode) -> Any:
@@ -269,12 +272,10 @@ PROGRAMS = {
     "ignore": _recorded(lambda: warnings.simplefilter("ignore")),
     "error": _recorded(lambda: warnings.simplefilter("error")),
     "default": _recorded(lambda: warnings.simplefilter("default")),
-    "reset": _recorded(lambda: warnings.resetwarnings()),
+    "reset": _recorded(_reset),
     "appended": _recorded(lambda: warnings.simplefilter("always", append=True)),
     "by message": _recorded(lambda: warnings.filterwarnings("error", message="called")),
-    "reset and always": _recorded(
-        lambda: warnings.resetwarnings(), lambda: warnings.filterwarnings("always", module=".*")
-    ),
+    "reset and always": _recorded(_reset, lambda: warnings.filterwarnings("always", module=".*")),
     "warning": _warning,
     "failing": _failing,
     "shown": _shown,
@@ -301,9 +302,8 @@ def test_warnings_of_a_program_are_as_without_torchlint(tmp_path: Path, debug: D
         assert sum(counted(observation).values()) == waited
 
 
-def test_filters_of_the_context_are_heard_since_python_3_14(
-    tmp_path: Path, debug: DebugMode, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("debug")
+def test_filters_of_the_context_are_heard_since_python_3_14(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own: list[Any] = [("error", None, Warning, None, 0)]
     monkeypatch.setattr(warnings, "_get_filters", lambda: own, raising=False)
     observation = Observation(order(tmp_path), "gpu")
@@ -364,7 +364,8 @@ def test_pytest_with_warnings_as_errors_and_recwarn_is_as_without(pytester: pyte
     done.stdout.fnmatch_lines(["counted 3"])
 
 
-def test_filters_that_a_program_copies_or_sends_are_plain(observing: Observation) -> None:
+@pytest.mark.usefixtures("observing")
+def test_filters_that_a_program_copies_or_sends_are_plain() -> None:
     for made in (pickle.loads(pickle.dumps(warnings.filters)), copy.deepcopy(warnings.filters)):
         action, pattern, *_ = made[0]
         assert action == "ignore"
@@ -389,8 +390,9 @@ def test_other_warnings_of_cpp_are_as_without(capfd: pytest.CaptureFixture[str])
     assert all(re.match(r"\[W\d{4} [\d:]+ BucketizationUtils\.h:\d+\]", line) for line in written)
 
 
+@pytest.mark.usefixtures("loud")
 def test_waits_of_operators_are_counted_and_not_written(
-    observing: Observation, loud: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    observing: Observation, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(waits, "_SAYS", NOT_CONTIGUOUS)
     torch.ops.aten.searchsorted(ONE, MATRIX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ _CONVOLUTIONS = "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_tra
 _OPERATIONS = frozenset(f"aten::{name}" for name in ("convolution", *_CONVOLUTIONS))
 _RECURRENT = "lstm gru rnn_tanh rnn_relu".split()
 _KEPT = 200
+_SAMPLED = 3  # calls of a scripted module, of which TorchScript itself makes the first two to optimize
 
 
 class Backends(Instrument):
@@ -47,9 +49,8 @@ class Backends(Instrument):
             layer = self._layer("convolution", getattr(torch, name))
             for module in (torch, torch.nn.functional):
                 patches.set(module, name, layer)
-        if self.watch.mode == "sim":  # on a GPU, a dispatch mode would take too long
-            for owner in (torch.jit.ScriptModule, torch.jit.ScriptFunction):
-                patches.set(owner, "__call__", self._scripted(owner.__call__))
+        for owner in (torch.jit.ScriptModule, torch.jit.ScriptFunction):
+            patches.set(owner, "__call__", self._scripted(owner.__call__))
         for name in _RECURRENT:
             patches.set(torch._VF, name, self._layer("recurrent", getattr(torch._VF, name)))
 
@@ -128,12 +129,21 @@ class Backends(Instrument):
         return layer
 
     def _scripted(self, real: Any) -> Any:
-        """Calls of TorchScript, which calls convolutions from C++."""
+        """Calls of TorchScript, which calls convolutions from C++.
+
+        A dispatch mode takes time: where a GPU computes, a module has it in its first calls with the same flags.
+        """
+        calls: Counter[tuple[int, tuple[bool, ...]]] = Counter()
+        most = _SAMPLED if self.watch.mode == "gpu" else None
 
         @functools.wraps(real)
-        def scripted(*args: Any, **kwargs: Any) -> Any:
+        def scripted(module: Any, *args: Any, **kwargs: Any) -> Any:
+            key = id(module), _flags()
+            if most is not None and calls[key] >= most:
+                return real(module, *args, **kwargs)
+            calls[key] += 1
             with _Convolutions(lambda given: self._ran("convolution", given, {})):
-                return real(*args, **kwargs)
+                return real(module, *args, **kwargs)
 
         return scripted
 
@@ -141,18 +151,11 @@ class Backends(Instrument):
         if torch._C._get_tracing_state() is not None:  # nothing is computed while tracing, and sizes are tensors
             return
         self._layers += 1
-        c = torch._C
-        flags = (
-            c._get_cudnn_enabled(),
-            c._get_cudnn_benchmark(),
-            c._get_cudnn_deterministic(),
-            c._get_deterministic_algorithms(),
-        )
         weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
         shape = tuple(weight.shape) if kind == "convolution" and isinstance(weight, torch.Tensor) else ()
         site: Site = self._sites.here(4)
         self._recorder.add(
-            kind, site, flags=flags, shape=tuple(args[0].shape), weight=shape, on_device=bool(args[0].is_cuda)
+            kind, site, flags=_flags(), shape=tuple(args[0].shape), weight=shape, on_device=bool(args[0].is_cuda)
         )
 
 
@@ -162,6 +165,16 @@ def _seeders() -> list[tuple[Any, str]]:
     owners = [owner for module in modules for owner in (module, getattr(module, "random", None)) if owner is not None]
     names = ("manual_seed", "manual_seed_all", "set_rng_state", "set_rng_state_all")
     return [(owner, name) for owner in dict.fromkeys(owners) for name in names if hasattr(owner, name)]
+
+
+def _flags() -> tuple[bool, ...]:
+    c = torch._C
+    return (
+        c._get_cudnn_enabled(),
+        c._get_cudnn_benchmark(),
+        c._get_cudnn_deterministic(),
+        c._get_deterministic_algorithms(),
+    )
 
 
 def _value_of(flag: str) -> bool:
