@@ -1,0 +1,115 @@
+"""``python scripts/gpu_waits.py``: whether waits on a real GPU are reported as the companion expects them of torch.
+
+Each check is a few operations of which it is known how often the host waits, and for what. Prints a list of problems as
+JSON on the last line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import torch
+
+from torchlint.runtime.patches import Patches
+from torchlint.runtime.waits import Waits
+
+
+def _failing() -> float:
+    raise ValueError
+
+
+def _exception(x: Any) -> None:
+    """Memory is freed while an exception propagates."""
+    for _ in range(20):
+        try:
+            _ = (x + 1) * _failing()
+        except ValueError:
+            continue
+        raise AssertionError("an exception was lost")
+
+
+def _event(_: Any) -> None:
+    event = torch.cuda.Event()
+    event.record()
+    event.synchronize()
+
+
+def _backward(x: Any) -> None:
+    """The copy of an index of the host is made again in the backward pass."""
+    leaf = x.clone().requires_grad_()
+    leaf[torch.tensor([0, 1])].sum().backward()
+
+
+def _write(x: Any) -> None:
+    x[torch.tensor([0, 1])] = 1.0
+
+
+CHECKS: dict[str, tuple[Callable[[Any], Any], dict[str, int]]] = {
+    "nothing": (lambda x: (x + 1).sum(), {}),
+    "an exception": (_exception, {}),
+    "item": (lambda x: x[0].item(), {"stream": 1}),
+    "float": (lambda x: float(x[0]), {"stream": 1}),
+    "bool": (lambda x: bool(x[0] > 0), {"stream": 1}),
+    "tolist": (lambda x: x.tolist(), {"stream": 1}),
+    "cpu": (lambda x: x.cpu(), {"stream": 1}),
+    "an upload": (lambda _: torch.ones(8).to("cuda"), {"stream": 1}),
+    "an asynchronous upload": (lambda _: torch.ones(8).pin_memory().to("cuda", non_blocking=True), {}),
+    "nonzero": (lambda x: x.nonzero(), {"stream": 1}),
+    "a mask": (lambda x: x[x > 0], {"index": 1}),
+    "an index of the host": (lambda x: x[torch.tensor([0, 1])], {"index": 1}),
+    "an index of the device": (lambda x: x[torch.tensor([0, 1], device="cuda")], {"stream": 1}),
+    "writing by an index of the host": (_write, {"stream": 1}),
+    "backward": (_backward, {"index": 1, "stream": 1}),
+    "an operator": (torch.ops.aten.nonzero, {"stream": 1}),
+    "an overload of an operator": (torch.ops.aten.nonzero.default, {"stream": 1}),
+    "the device": (lambda _: torch.cuda.synchronize(), {"synchronize": 1}),
+    "the accelerator": (lambda _: torch.accelerator.synchronize(), {"synchronize": 1}),
+    "a stream": (lambda _: torch.cuda.current_stream().synchronize(), {"stream": 1}),
+    "an event": (_event, {"event": 1}),
+    "a size that the device knows": (lambda x: x.repeat_interleave(x.long()), {"stream": 1}),
+}
+
+
+def main() -> int:
+    """Run all checks."""
+    problems = []
+    heard: list[str] = []
+    patches = Patches()
+    reports = Waits(heard.append)
+    x = torch.arange(8.0, device="cuda")
+    for act, _ in CHECKS.values():  # loads libraries, and fills the cache of memory
+        act(x.clone())
+    reports.on(patches)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, (act, wanted) in CHECKS.items():
+            given = x.clone()
+            heard.clear()
+            try:
+                act(given)
+            except Exception as error:
+                problems.append(f"{name}: {type(error).__name__}: {str(error)[:120]}")
+            if Counter(heard) != Counter(wanted):
+                problems.append(f"{name}: {dict(Counter(heard))} instead of {wanted}")
+    heard.clear()
+    reports.off()
+    patches.restore()
+    x[0].item()
+    if heard:
+        problems.append("reports do not end")
+    if torch.cuda.get_sync_debug_mode() != 0:
+        problems.append("the mode stays")
+    sys.stdout.write(json.dumps(problems) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
