@@ -286,6 +286,12 @@ def test_a_table_of_an_unknown_rule_is_an_error_with_the_nearest() -> None:
         check_rule_tables(RULES, Config(rules={"device-roundtrip": {}}))
 
 
+def test_a_table_of_a_retired_rule_is_an_error_that_says_why_it_is_gone() -> None:
+    said = "rules.'manual-pin-then-copy': TL203 manual-pin-then-copy was retired: measured on a GPU, .*; remove it"
+    with pytest.raises(ConfigError, match=said):
+        check_rule_tables(RULES, Config(rules={"manual-pin-then-copy": {}}))
+
+
 def test_a_rule_configured_twice_is_an_error() -> None:
     with pytest.raises(ConfigError, match="are the same rule"):
         options_for(Sized, Config(rules={"TL101": {}, "tensor-copies-ndarray": {}}))

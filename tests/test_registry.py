@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import torchlint.rules
+from torchlint.retired import RETIRED
 from torchlint.run import registry
 from torchlint.run.registry import RegistryError
 
@@ -22,6 +23,12 @@ def test_every_rule_has_an_id_and_a_name_of_its_own() -> None:
     rules = registry.load()
     assert len({r.id for r in rules} | {r.name for r in rules}) == 2 * len(rules)
     assert [r.id for r in rules] == sorted(r.id for r in rules)
+
+
+def test_no_rule_has_the_id_or_the_name_of_a_retired_one() -> None:
+    rules = registry.load()
+    gone = {rule.id for rule in RETIRED} | {rule.name for rule in RETIRED}
+    assert not gone & ({rule.id for rule in rules} | {rule.name for rule in rules})
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from torchlint.config.config import Config, ConfigError
 from torchlint.config.select import check, chosen, ignored_for, selected, selectors
 from torchlint.groups import GROUPS
 from torchlint.model import RuleInfo, Severity
+from torchlint.retired import why_retired
 
 
 def rule(rule_id: str, name: str, *, default: bool = True, **facts: object) -> RuleInfo:
@@ -240,6 +241,8 @@ def test_a_glob_leaves_other_files_alone(glob: str, path: str) -> None:
         ("TL11", "no rule has the id 'TL11', or one that begins with it; there is TL10"),
         ("TL109", "no rule has the id 'TL109', or one that begins with it; there are TL101, TL102"),
         ("tl1", "there is no rule, topic, group, prefix or preset 'tl1'; did you mean 'TL1'?"),
+        ("TL203", f"{why_retired('TL203')}; remove it"),
+        ("manual-pin-then-copy", f"{why_retired('TL203')}; remove it"),
         ("compile", "the topic 'compile' has no rules; `torchlint rules` lists those that there are"),
     ],
 )

@@ -220,6 +220,23 @@ def test_a_malformed_suppression_is_reported_and_silences_nothing(text: str, wor
     assert not silences(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1  # torchlint: ignore[TL203]\n",
+        "x = 1  # noqa: TL203\n",
+        "x = 1  # noqa: manual-pin-then-copy\n",
+        "x = 1  # torchlint: ignore[manual-pin-then-copy] the batch is small\n",
+    ],
+)
+def test_a_suppression_of_a_retired_rule_says_that_it_is_gone_and_can_be_deleted(text: str) -> None:
+    found = torchlint.lint_source(text)
+    (finding,) = found.findings
+    assert finding.rule == "TL001"
+    assert "TL203 manual-pin-then-copy was retired: measured on a GPU" in finding.message
+    assert finding.fix is not None
+
+
 def test_reports_of_unused_suppressions_can_be_suppressed() -> None:
     assert messages("x  # torchlint: ignore[TL101, unused-suppression]\n") == []
 

@@ -78,6 +78,11 @@ def test_a_rule_like_no_other_points_to_the_list(rule: str, capsys: pytest.Captu
     assert error(capsys, "rule", rule) == f"there is no rule '{rule}'; `torchlint rules` lists them"
 
 
+@pytest.mark.parametrize("rule", ["TL203", "manual-pin-then-copy"])
+def test_a_rule_that_is_gone_says_why(rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert error(capsys, "rule", rule).startswith("TL203 manual-pin-then-copy was retired: measured on a GPU")
+
+
 def test_a_selector_like_no_other_points_to_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     said = "--select: there is no rule, topic, group, prefix or preset 'nope'; `torchlint rules` lists them"
     assert error(capsys, "--select", "nope") == said

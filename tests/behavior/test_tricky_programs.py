@@ -20,7 +20,6 @@ from torchlint.run import session  # noqa: E402
 from torchlint.run.fixer import fix_text  # noqa: E402
 
 HEAD = "import numpy as np\nimport torch\nfrom torch.utils.data import DataLoader, Dataset\n\n"
-LAYER = "class Layer(torch.nn.Module):\n    def forward(self, x):\n        {}\n\n\ndef run():\n    {}\n"
 TRAINING = """{classes}
 
 def run():
@@ -63,17 +62,6 @@ torch.backends.cudnn.fastest = True
 def run():
     return getattr(torch.backends.cudnn, "fast" + "est")
 """
-GUARDED = """
-class Layer(torch.nn.Module):
-    def forward(self, x):
-        if torch.cuda.is_available():
-            return torch.from_numpy(np.ones(3)).pin_memory().cuda()
-        return x
-
-
-def run():
-    return Layer()(torch.ones(3))
-"""
 ANNOTATED = """
 def read(scores: torch.Tensor):
     return scores.to("cpu", non_blocking=True).tolist()
@@ -87,7 +75,6 @@ def run():
     y = torch.ones(3).cuda().flatten()
     return [v.item() for v in y]
 """
-PINNED = 'return torch.{}.pin_memory().to("cuda", non_blocking=True)'
 TRACKED = """
 class Tracked(torch.Tensor):
     def detach(self):
@@ -229,13 +216,6 @@ def run():
 """
 
 
-def caught(made: str, error: str) -> str:
-    return LAYER.format(
-        f"try:\n            return {made}\n        except {error}:\n            return x",
-        "return Layer()(torch.ones(3))",
-    )
-
-
 # The rule, the program, and the simulation of CUDA that it needs.
 BETWEEN = """
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -307,24 +287,6 @@ def run():
         return type(error).__name__
 """
 KEPT = {
-    "pin_memory raises another error than cuda": (
-        "TL203",
-        caught("torch.from_numpy(np.ones(3)).pin_memory().cuda()", "RuntimeError"),
-        None,
-    ),
-    "numbers are drawn before pin_memory raises an error": (
-        "TL203",
-        LAYER.format(
-            PINNED.format("rand(3)"),
-            "try:\n        return Layer()(torch.ones(3))\n    except RuntimeError:\n        return torch.rand(3)",
-        ),
-        None,
-    ),
-    "content is checked before pin_memory raises an error": (
-        "TL203",
-        caught('torch.tensor([[1.0], [1.0, 2.0]]).pin_memory().to("cuda", non_blocking=True)', "ValueError"),
-        None,
-    ),
     "a loss of an own class has no detach": (
         "TL607",
         TRAINING.format(classes=OWN_LOSS, loss="made(model(x).mean())"),
@@ -368,8 +330,6 @@ KEPT = {
 }
 # Their innocent relatives, which are fixed.
 FIXED = {
-    "pin_memory where there is CUDA": ("TL203", GUARDED, None),
-    "zeros that are pinned": ("TL203", LAYER.format(PINNED.format("zeros(3)"), "return Layer()(torch.ones(3))"), None),
     "the result of a function of torch": (
         "TL607",
         TRAINING.format(classes="", loss="torch.nn.functional.mse_loss(model(x), x[:, :1])"),

@@ -30,7 +30,6 @@ _PLAIN: Mapping[str, SearchStrategy[Case]] = {
     "TL107": casts.moved(),
     "TL201": transfers.copied(),
     "TL202": transfers.batches("TL202"),
-    "TL203": transfers.pinned(),
     "TL204": transfers.downloaded(),
     "TL302": transfers.elements(),
     "TL401": transfers.batches("TL401"),

@@ -1,13 +1,9 @@
-"""TL201 to TL204, TL302 and TL401: reads of numbers, copies to the host, pinning, moves of batches."""
+"""TL201, TL202, TL204, TL302 and TL401: reads of numbers, copies to the host, moves of batches."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import strategies as st
 
-from tests.behavior.programs import ARRAYS
-from tests.differential.arrays import ODD
 from tests.differential.case import Case
 from tests.differential.text import HEAD, often, pick, placed, surroundings
 
@@ -84,44 +80,6 @@ def downloaded(draw: st.DrawFn) -> Case:
     if draw(st.booleans()):
         setup, copy = f"{setup}\nz = {copy}", "z"
     return _with_tensor(draw, "TL204", pick(draw, _USES).format(copy), setup)
-
-
-# The function runs in every step.
-_FORWARD = tuple(
-    f"class Layer(torch.nn.Module):\n    def forward(self, {{given}}):\n{{deep}}        {body}\n\n\n"
-    "def run({given}):\n    layer = Layer()\n    return [layer({handed}), layer({handed})], [{owned}]\n"
-    for body in (
-        "return {made}",
-        "made = {made}\n        made.add_(1)\n        return made",
-        "return [{made} for _ in range(2)]",
-    )
-)
-_SOURCES = (
-    "torch.from_numpy(x)", "torch.from_numpy(x)", "torch.from_numpy(x).float()", "torch.as_tensor(x)",
-    "torch.from_numpy(np.stack([x, x]))", "torch.cat([torch.from_numpy(x), torch.from_numpy(x)])",
-    "torch.stack([torch.from_numpy(x)] * 2)", "torch.from_numpy(x)[:2]", "torch.from_numpy(x).t()",
-    "torch.from_numpy(x).unsqueeze(0)", "torch.from_numpy(x.copy()).reshape(-1)",
-)  # fmt: skip
-_CREATED = (
-    "torch.tensor([1.0, 2.0])", "torch.tensor([n, n], dtype=torch.float64)", "torch.tensor(n)", "torch.zeros(n, 2)",
-    "torch.full((2,), n)", "torch.arange(n)", "torch.ones(2, requires_grad=True)", "torch.rand(n)", "torch.eye(n)",
-    "torch.tensor(data=[n])", "torch.tensor([[n], [n]], pin_memory=False)", "torch.randperm(n)",
-)  # fmt: skip
-
-
-@st.composite
-def pinned(draw: st.DrawFn) -> Case:
-    """TL203: a tensor that is pinned by hand."""
-    created = draw(st.booleans())
-    made = pick(draw, _CREATED if created else _SOURCES)
-    waits = ("", "non_blocking=False") if not created else ("non_blocking=True", "non_blocking=True", "")
-    target = pick(draw, ("cuda({})", "to('cuda', {})", "to(torch.device('cuda'), {})", "to(device, {})"))
-    move = target.format(pick(draw, waits)).replace(", )", ")")
-    inputs: dict[str, Any] = {"n": draw(st.integers(-1, 3))} if created else {"x": pick(draw, ARRAYS + ODD)}
-    if "device" in move.replace("torch.device", ""):
-        inputs["device"] = pick(draw, ("cuda", "cuda:0", "cpu"))
-    source = "" if created else "x"
-    return placed(draw, "TL203", f"{made}.pin_memory().{move}", inputs, "", source, cuda=True, places=_FORWARD)
 
 
 def _with_tensor(draw: st.DrawFn, rule: str, made: str, setup: str) -> Case:

@@ -35,13 +35,14 @@ def rule(arguments: argparse.Namespace) -> int:
 def _named(name: str) -> RuleInfo:
     """The rule with this id or name. Raises :class:`Failure` with what was probably meant."""
     from torchlint.config.values import nearest
+    from torchlint.retired import why_retired
 
     infos = _infos()
     found = next((r for r in infos if name in (r.id, r.name)), None)
     if found is None:
         close = nearest(name, [word for r in infos for word in (r.id, r.name)])
         advice = f"did you mean {close!r}?" if close else "`torchlint rules` lists them"
-        raise Failure(f"there is no rule {name!r}; {advice}")
+        raise Failure(why_retired(name) or f"there is no rule {name!r}; {advice}")
     return found
 
 

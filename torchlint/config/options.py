@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchlint.config.config import Config, ConfigError, source_of
 from torchlint.config.values import KINDS, WrongValue, advice, choice, flag, kind, quote, strings
+from torchlint.retired import why_retired
 
 if TYPE_CHECKING:
     from torchlint.rule import Rule
@@ -80,8 +81,9 @@ def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
     known = [*(rule.name for rule in rules), *(rule.id for rule in rules)]
     for name in config.rules:
         if name not in known:
-            hint = advice(name, known, "rules")
-            raise ConfigError(f"{source_of(config)}: rules.{quote(name)} names no rule{hint}")
+            retired = why_retired(name)
+            said = f": {retired}; remove it" if retired else f" names no rule{advice(name, known, 'rules')}"
+            raise ConfigError(f"{source_of(config)}: rules.{quote(name)}{said}")
     for rule in rules:
         options_for(rule, config)
 

@@ -19,6 +19,7 @@ from torchlint.config.presets import PRESETS, Facts, presets_of
 from torchlint.config.values import nearest
 from torchlint.groups import ADVICE, DEAD, GROUPS, PREVIEW, group_of, on_by_default
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION
+from torchlint.retired import why_retired
 from torchlint.rule import CORE_PREFIX, FORMER_TOPICS, TOPICS, prefix_of, topic_by_id, topic_of
 
 ALL = "ALL"
@@ -88,6 +89,8 @@ def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
 
 def _unknown(selector: str, valid: Sequence[str]) -> str:
     """The message for a selector that matches nothing, with what was probably meant."""
+    if (retired := why_retired(selector)) is not None:
+        return f"{retired}; remove it"
     if _LIKE_AN_ID.fullmatch(selector) and selector.upper() not in valid:
         return _no_such_id(selector.upper(), valid)
     if selector in TOPICS.values():

@@ -15,7 +15,7 @@ from torchlint.model import Finding, Recipe
 from torchlint.report.figures import duration
 
 NO_MARK = Mark(loaded=True, placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
-HOST = frozenset(("array", "arrays", "data", "batch", "pin"))
+HOST = frozenset(("array", "arrays", "data", "batch"))
 EVALUATIONS = "evaluation"  # the kind of the events of marks
 # What costs less than this part of a step is negligible. Modeled costs have no share unless the user says how long a
 # step takes, since one of the simulation does not last as long as on a GPU: they are held against a fast one, in

@@ -139,11 +139,6 @@ PASSIVE_CONTEXTS = frozenset(
     "torch.no_grad torch.inference_mode torch.enable_grad torch.autocast torch.amp.autocast torch.cuda.amp.autocast "
     "torch.cuda.stream torch.cuda.device tqdm.tqdm".split()
 )
-# Constructors of new tensors that take `pin_memory`.
-PINNING_CONSTRUCTORS = frozenset(
-    f"torch.{name}"
-    for name in "tensor zeros ones empty full arange rand randn randint randperm eye linspace logspace".split()
-)
 # Methods of tensors and arrays that leave few elements of many, and functions that do; those of Python get a list.
 REDUCING_METHODS = frozenset("argmax argmin max min amax amin mean sum any all prod std var count_nonzero".split())
 REDUCING_FUNCTIONS = (

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from torchlint.model import UNUSED_SUPPRESSION, Edit, Finding, Fix, Safety, Severity, Span
+from torchlint.retired import why_retired
 from torchlint.text.comments import comments
 from torchlint.text.lines import Places
 
@@ -288,6 +289,8 @@ def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str])
     if entry.code is None:
         return f"{_UNUSED}nothing is found here; remove it" if entry.own else None
     rule_id = _resolve(entry.code, known)
+    if rule_id is None and (retired := why_retired(entry.code)) is not None:
+        return f"{_UNUSED}{retired}; remove it"
     if rule_id is None:
         return _unknown(entry.code, known) if entry.own or _OURS_LIKE.fullmatch(entry.code) else None
     if rule_id not in active:
@@ -296,8 +299,9 @@ def _complaint(entry: _Entry, known: Mapping[str, str], active: Collection[str])
 
 
 def is_ours(code: str, known: Mapping[str, str]) -> bool:
-    """Whether a code belongs to one of torchlint's rules, or has the form of one."""
-    return _resolve(code, known) is not None or _OURS_LIKE.fullmatch(code) is not None
+    """Whether a code belongs to one of torchlint's rules, or to a retired one, or has the form of one."""
+    known_one = _resolve(code, known) is not None or why_retired(code) is not None
+    return known_one or _OURS_LIKE.fullmatch(code) is not None
 
 
 def _resolve(code: str, known: Mapping[str, str]) -> str | None:

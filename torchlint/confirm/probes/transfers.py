@@ -83,17 +83,6 @@ def pageable_uploads(case: Case) -> Verdict:
     return case.confirmed(pageable, case.waited(f"{times(total(pageable), 'copy')} from pageable memory, {copied}"))
 
 
-def pinned_by_hand(case: Case) -> Verdict:
-    """Copies into pinned memory by ``pin_memory``."""
-    pins = case.of("pin")
-    if not pins:
-        return case.refuted(f"{case.evaluated}, none of which pinned anything anew")
-    if total(pins) < case.recipe.least:
-        return case.too_few("ran once", pins)
-    copied = size(sum(event.bytes for event in pins))
-    return case.confirmed(pins, case.waited(f"{times(total(pins), 'copy')} into pinned memory, {copied}"))
-
-
 def asynchronous_downloads(case: Case) -> Verdict:
     """Copies to the host that have not arrived when the call returns."""
     downloads = case.of("download")
@@ -214,7 +203,6 @@ PROBES = {
     "blocking-uploads": Probe(blocking_uploads, device=True, kinds=("upload",)),
     "repeated-uploads": Probe(repeated_uploads, device=True, kinds=("upload",)),
     "pageable-uploads": Probe(pageable_uploads, device=True, kinds=("upload",)),
-    "pinned-by-hand": Probe(pinned_by_hand, device=True),
     "asynchronous-downloads": Probe(asynchronous_downloads, device=True, kinds=("download",)),
     "enlarged-uploads": Probe(enlarged_uploads, device=True, kinds=("upload",)),
     "pageable-batches": Probe(pageable_batches, device=True, batches=True),

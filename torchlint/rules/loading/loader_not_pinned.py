@@ -33,8 +33,9 @@ class LoaderNotPinned(Rule):
     ## Why it costs
     The driver stages a transfer from pageable memory through its own pinned buffer, and such a copy cannot overlap
     with computation. With `pin_memory=True` the loader pins batches in a background thread, and the copy runs at
-    full speed; together with `non_blocking=True` it is asynchronous. One published measurement is 8 to 10 % of an
-    epoch on an RTX 2080 (kohya-ss/sd-scripts#1894); where transforms dominate, the gain is small.
+    full speed; together with `non_blocking=True` it is asynchronous. On an H200, copying four batches of 38.5 MB with a
+    convolution of each took 6.0 ms from pinned memory, and 19.1 from pageable memory. One published measurement is 8 to
+    10 % of an epoch on an RTX 2080 (kohya-ss/sd-scripts#1894); where transforms dominate, the gain is small.
 
     ## Instead
     Flagged:

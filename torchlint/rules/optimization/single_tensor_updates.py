@@ -30,7 +30,8 @@ class SingleTensorUpdates(Rule):
     most of the time. The `foreach` functions update all tensors with a few kernels. Optimizers and `clip_grad_norm_`
     use them by default since torch 2.0, where all tensors are on a device that supports it. On a CPU, where they only
     save Python and dispatch overhead, averaging 300 tensors of 64 numbers took 1.39 ms in a loop, and 0.25 ms by
-    `torch._foreach_lerp_` (torch 2.13). Only a GPU can show what fewer kernels save.
+    `torch._foreach_lerp_` (torch 2.13). On an H200, ten averages of 200 tensors of 64 numbers took 33 ms in a loop, and
+    4.9 ms by `foreach` functions.
 
     ## Instead
     Flagged:

@@ -212,10 +212,6 @@ class Uploads:
 
     # -- pinned loaders ----------------------------------------------------------------------------
 
-    def is_pinned(self, batch: Batch) -> bool:
-        """Whether a loader is known to pin a batch."""
-        return any(self._pinned_by(source) is not None for source in batch.sources)
-
     def _pinned(self, batch: Batch, moved: cst.BaseExpression) -> Pinned:
         """What pins a batch that is moved, as in :class:`Upload`."""
         place = next((pinned for source in batch.sources if (pinned := self._pinned_by(source)) is not None), None)

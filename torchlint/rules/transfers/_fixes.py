@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
-from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.lifetime import reads_no_elements
@@ -15,10 +14,8 @@ from torchlint.analysis.things.loader import Loaders
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.targets import OUT_OF_SIGHT
-from torchlint.knowledge.factories import RANDOM
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit, Fix, Safety
-from torchlint.rules.transfers._host_memory import HostMemory
 from torchlint.rules.transfers._iterated import iterated
 
 if TYPE_CHECKING:
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.things.move import Move
     from torchlint.rules.transfers._blocking import Upload
     from torchlint.rules.transfers._host_memory import Pageable
-    from torchlint.rules.transfers._pins import Pin
     from torchlint.rules.transfers._round_trips import RoundTrip
 
 _ROUNDED = (
@@ -37,12 +33,6 @@ _DTYPE = "a dtype other than float32, int64 and bool is kept, instead of the def
 _EMPTY = "an empty tensor keeps its shape and dtype"
 _OTHER_DEVICE = "the copy is made on the device of the value, which may be a different one"
 _PINNED = "pinned memory is not paged out, and writing to the tensor before the copy is done would change the copy"
-_REFUSED = "`pin_memory` raises an error for some tensors, and without an accelerator; the plain move may not"
-_OTHER_ERROR = "where there is no CUDA, the move raises another class of error than `pin_memory`"
-_PINNED_FIRST = (
-    "where there is no accelerator, or another default device, the error comes before the content is checked and "
-    "random numbers are drawn, or not at all"
-)
 _OWN_METHODS = "an object that is not a plain tensor may have methods of its own, which do something else"
 _ASYNC = (
     "an asynchronous copy reads its source later: writes to the source in the meantime change the copy, and devices "
@@ -183,53 +173,6 @@ def pin_from_the_start(module: SourceModule, found: Pageable) -> Fix:
     available = module.shared(Speller).spell("torch.cuda.is_available", found.call, importing=True)
     edits = module.shared(Editor).set_argument(found.call, "pin_memory", f"{available.text}()")
     return Fix("create it in pinned memory", Safety.UNSAFE, (*available.edits, *edits), _PINNED)
-
-
-@or_none
-def without_pinning(module: SourceModule, pin: Pin, move: Move) -> Fix:
-    """Remove ``.pin_memory()`` before a blocking move, or let the constructor pin."""
-    editor = module.shared(Editor)
-    if pin.in_variable or pin.call.args:
-        raise Unfixable
-    removed = editor.remove_call(pin.call)
-    if pin.reason == "blocking":
-        caveat = _caveat_of_plain_move(module, pin, move)
-        return Fix("remove `.pin_memory()`", Safety.UNSAFE if caveat else Safety.SAFE, (removed,), caveat)
-    if pin.reason != "constructor" or not isinstance(pin.source, cst.Call):
-        raise Unfixable
-    if keyword(pin.source, "requires_grad") is not None:
-        raise Unfixable  # the pinned tensor would become a leaf
-    edits = editor.set_argument(pin.source, "pin_memory", "True")
-    caveat = None if _errors_alike(module, pin.source) or _has_cuda(module, pin.call) else _PINNED_FIRST
-    return Fix("create it in pinned memory", Safety.UNSAFE if caveat else Safety.SAFE, (*edits, removed), caveat)
-
-
-def _caveat_of_plain_move(module: SourceModule, pin: Pin, move: Move) -> str | None:
-    """What may change if a tensor is moved without being pinned before."""
-    if not move.to_cuda or module.shared(HostMemory).pageable(pin.source) is None:
-        return _REFUSED
-    return None if _has_cuda(module, pin.call) else _OTHER_ERROR
-
-
-def _has_cuda(module: SourceModule, node: cst.CSTNode) -> bool:
-    """Whether a node runs only where CUDA is available."""
-    return any(_requires_cuda(module, guard) for guard in module.guards(node))
-
-
-def _requires_cuda(module: SourceModule, guard: Guard) -> bool:
-    def is_check(test: cst.BaseExpression, holds: bool) -> bool:
-        called = isinstance(test, cst.Call) and module.qualified(test.func) == "torch.cuda.is_available"
-        return called and holds
-
-    tested = guard.kind == "test" and guard.condition is not None and not isinstance(guard.node, cst.Assert)
-    return tested and implied(guard.condition, guard.holds, is_check)  # type: ignore[arg-type]
-
-
-def _errors_alike(module: SourceModule, made: cst.Call) -> bool:
-    """Whether a constructor that pins fails like one whose result is pinned, where that is not possible."""
-    draws = module.qualified(made.func) in RANDOM
-    tried = any(guard.kind == "try" for guard in module.guards(made))
-    return not draws and not tried and not module.shared(Defaults).device_may_differ(made)
 
 
 # -- copies to the host ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""TL203 and TL207: which memory of the host a tensor lies in, pageable or pinned."""
+"""TL207: which memory of the host a tensor lies in, pageable or pinned."""
 
 from __future__ import annotations
 

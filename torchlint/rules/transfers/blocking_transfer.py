@@ -30,9 +30,12 @@ class BlockingTransfer(Rule):
 
     ## Why it costs
     The copy blocks the host until it is done, together with everything that was queued before it. With
-    `non_blocking=True` the host goes on and queues the step. From pinned memory the copy itself is asynchronous as
-    well, which is the point of `pin_memory=True`; a blocking copy gives half of that away. From pageable memory
-    the host still waits until the data is staged.
+    `non_blocking=True` and pinned memory, the host goes on and queues the step. From pageable memory it still waits
+    until the data is staged.
+
+    What that is worth depends on what the host does meanwhile. On an H200, copies of 9.6 MB from pinned memory beside
+    work of the host took 0.95 ms instead of 1.14. Where the host had nothing else to do, four batches of 38.5 MB
+    and a convolution of each took 5.91 ms instead of 6.03; from pageable memory, 19 ms either way.
 
     ## Instead
     Flagged:

@@ -6,7 +6,6 @@ Nothing here synchronizes. Wrapped methods call the originals with the same argu
 from __future__ import annotations
 
 import functools
-from time import perf_counter_ns
 from typing import Any
 
 import torch
@@ -111,10 +110,8 @@ class Transfers(Instrument):
         def pin_memory(tensor: T, *args: Any, **kwargs: Any) -> Any:
             if _is_compiling():
                 return real(tensor, *args, **kwargs)
-            start = perf_counter_ns()
             made = real(tensor, *args, **kwargs)
             if made is not tensor:
-                self._recorder.add("pin", self._sites.here(2), size_of(tensor), perf_counter_ns() - start)
                 old = label_of(tensor)
                 if old is not None:
                     new = labeled(made)

@@ -253,7 +253,6 @@ class Moves:
         label = label_of(tensor)
         if label is not None and label.pinned:
             return tensor
-        self._sim.recorder.add("pin", self._sim.sites.here(3), size_of(tensor))
         with self._sim.recorder.quiet():
             made: T = self._real["clone"](tensor.detach())
         new = labeled(made)
