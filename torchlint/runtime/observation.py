@@ -12,7 +12,6 @@ import time
 from typing import Any
 
 import torch
-from torch.utils._device import _device_constructors
 
 from torchlint.runtime import instruments, sources
 from torchlint.runtime.instrument import Instrument, Watch
@@ -71,7 +70,6 @@ class Observation:
                 self.steps.listeners.append(self.switch.stepped)
                 self.steps.install(self.patches, midway=midway)
                 return
-            _introduce()
             watch = Watch(self.order, self.mode, self.recorder, self.sites, self.steps, self.notes)
             self.instruments = instruments.made(watch)
             for instrument in self.instruments:
@@ -233,15 +231,3 @@ def _replace(partial: str, target: str) -> None:
         else:
             return
     os.replace(partial, target)
-
-
-def _introduce() -> None:
-    """Let Dynamo register torch's functions before they are wrapped, since it does so only once, by identity.
-
-    The first optimizer imports it anyway. The same applies to what ``with torch.device(..):`` registers.
-    """
-    _device_constructors()
-    with contextlib.suppress(ImportError, AttributeError):
-        from torch._dynamo.trace_rules import get_torch_obj_rule_map
-
-        get_torch_obj_rule_map()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+import functools
+import types
+from collections.abc import Iterator, MutableMapping, MutableSet
 from typing import Any
 
-from torch.jit._builtins import _find_builtin, _get_builtin_table
+from torchlint.runtime import registries
 
 _MISSING = object()
 
@@ -14,22 +16,29 @@ class Patches:
     """Replaced attributes that :meth:`restore` restores, even if they were replaced several times."""
 
     def __init__(self) -> None:
+        registries.fill()
         self._before: list[tuple[Any, str, Any]] = []
         self._entries: list[tuple[MutableMapping[Any, Any], Any, Any]] = []
+        self._members: list[tuple[MutableSet[Any], Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
-        """Replace an attribute of a module, class or object. An inherited attribute is shadowed, not changed."""
-        self._introduce(owner, name, value)
+        """Replace an attribute of a module, class or object. An inherited attribute is shadowed, not changed.
+
+        Functions and properties look like those that they replace, and torch recognizes them as such.
+        """
+        real = getattr(owner, name, None)
+        value = _alike(value, real)
+        self._introduce(real, value)
         own = vars(owner).get(name, _MISSING) if hasattr(owner, "__dict__") else getattr(owner, name, _MISSING)
         setattr(owner, name, value)
         self._before.append((owner, name, own))
 
-    def _introduce(self, owner: Any, name: str, value: Any) -> None:
-        """Let TorchScript recognize a wrapped function as the original operation, which it finds by identity."""
-        real = getattr(owner, name, None)
-        operation = _find_builtin(real) if callable(real) and callable(value) else None
-        if operation is not None:
-            self.set_item(_get_builtin_table(), id(value), operation)
+    def _introduce(self, real: Any, value: Any) -> None:
+        for entry in registries.entries(real, value):
+            self.set_item(*entry)
+        for registry, member in registries.members(real, value):
+            registry.add(member)
+            self._members.append((registry, member))
 
     def set_all(self, owner: Any, **values: Any) -> None:
         """Replace several attributes of one owner."""
@@ -63,3 +72,26 @@ class Patches:
                 owner.pop(key, None)
             else:
                 owner[key] = value
+        while self._members:
+            registry, member = self._members.pop()
+            registry.discard(member)
+
+
+class _Property(property):
+    """A property in place of one that is written in C: it says of itself what that one says."""
+
+    __objclass__: type
+    __name__: str
+
+
+def _alike(value: Any, real: Any) -> Any:
+    """What replaces an attribute, with the name, the documentation and the signature of the attribute."""
+    if isinstance(value, (staticmethod, classmethod)):
+        _alike(value.__func__, real)
+    elif isinstance(value, types.FunctionType) and callable(real) and not isinstance(real, type):
+        functools.update_wrapper(value, real)
+    elif isinstance(value, property) and isinstance(real, types.GetSetDescriptorType):
+        made = _Property(value.fget, value.fset, value.fdel, real.__doc__)
+        made.__objclass__, made.__name__ = real.__objclass__, real.__name__
+        return made
+    return value

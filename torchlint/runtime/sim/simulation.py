@@ -11,8 +11,6 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from torch.utils._device import _device_constructors
-
 from torchlint.runtime.sim.machine import Machine
 
 
@@ -45,7 +43,6 @@ class Simulation(Machine):
             *(tensors, legacy, storages, gradients, factories),
             *(devices, environment, amp, distributed, batch_norm, beside, nested, sharing, subset),
         )
-        _device_constructors()  # keeps the original functions before they are replaced
         try:
             self.random = random.Random(self)
             self.random.install()
