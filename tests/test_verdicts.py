@@ -15,7 +15,8 @@ from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place
 from torchlint.confirm.result import Result, result
 from torchlint.confirm.text import render
-from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.confirm.costs import Basis
+from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import Evidence, Finding, Recipe, Severity, Span
 
 SOURCE = "for x in loader:\n    x = x.to(device)\n    total += loss.item()\n    y = x.cpu().to(device)\n"

@@ -32,8 +32,8 @@ class Order:
     """What to observe. Findings and recipes have the same names; files are real paths with their SHA-256.
 
     The recipe is None for a finding of a rule without one. ``lint`` means that the files have not been linted yet;
-    ``switch`` that two forms of a file are compared. ``profile_steps`` are the steps to profile on a GPU. ``reported`` says that the findings
-    are those of a report, which alone are judged. ``shown`` are the names of findings that only the run has shown;
+    ``switch`` that two forms of a file are compared. ``profile_steps`` are the steps to profile on a GPU. ``reported``
+    says that the findings are those of a report, which alone are judged. ``shown`` are the names of findings that only the run has shown;
     they are not written.
     """
 

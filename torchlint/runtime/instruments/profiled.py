@@ -7,6 +7,7 @@ comes first.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterable, Sequence
 from time import time_ns
@@ -158,10 +159,8 @@ def _profiler() -> Any:
     from torch.profiler import ProfilerActivity, profile
 
     options: dict[str, Any] = {"activities": [ProfilerActivity.CUDA], "acc_events": True}
-    try:
+    with contextlib.suppress(TypeError):  # torch before 2.10
         options["experimental_config"] = _ExperimentalConfig(expose_kineto_event_metadata=True)
-    except TypeError:  # before torch 2.10
-        pass
     return profile(**options)
 
 
