@@ -1,8 +1,8 @@
 """The answer that a report begins with: what a step takes, and how much of it is waiting.
 
 A step waits for data (measured), loses time to copies and waits (measured where steps were profiled, else modeled), and
-computes. On the simulated GPU the processor computes in place of the device, and how long that takes says nothing: the answer consists of copies,
-waits and their modeled time, and of waiting for data.
+computes. On the simulated GPU the processor computes in place of the device, and how long that takes says nothing: the
+answer consists of copies, waits and their modeled time, and of waiting for data.
 """
 
 from __future__ import annotations

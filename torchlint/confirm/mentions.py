@@ -7,6 +7,7 @@ run: which part of its waits were copies, and how large these were.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 _Figures = Sequence[int]  # a number of events, their bytes, and nanoseconds
@@ -36,7 +37,7 @@ def told_apart(events: Sequence[dict[str, Any]], blocked: Mapping[str, Any] | No
     for event in events:
         known = parts.get(tuple(event["site"]), ()) if event["kind"] == "sync" else ()
         made = [{**_with(event, one.of), "kind": one.kind, "facts": one.facts, "each": None} for one in known]
-        rest = _with(event, lambda figures, known=known: _less(figures, known)) if known else event
+        rest = _with(event, partial(_less, parts=known)) if known else event
         found += [one for one in [*made, rest] if one["count"]]
     return found
 

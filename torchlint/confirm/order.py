@@ -33,8 +33,8 @@ class Order:
 
     The recipe is None for a finding of a rule without one. ``lint`` means that the files have not been linted yet;
     ``switch`` that two forms of a file are compared. ``profile_steps`` are the steps to profile on a GPU. ``reported``
-    says that the findings are those of a report, which alone are judged. ``shown`` are the names of findings that only the run has shown;
-    they are not written.
+    says that the findings are those of a report, which alone are judged. ``shown`` are the names of findings that only
+    the run has shown; they are not written.
     """
 
     directory: str

@@ -48,9 +48,9 @@ def charged(
 
     All together cost no more than the time for which the host was blocked until then.
     """
-    until = [max(one.start, start) for one in blocked[1:]] + [end]
+    until = [*(max(one.start, start) for one in blocked[1:]), end]
     credit, known = 0, start
-    for one, following in zip(blocked, until, strict=True):
+    for one, following in zip(blocked, until, strict=False):
         begun = max(one.start, start)
         credit += max(one.end - max(begun, known), 0)
         known = max(known, one.end)
