@@ -11,7 +11,7 @@ from tests.test_verdicts import ITEM, MOVE, Recorded, profile, seen
 from torchlint.confirm import order
 from torchlint.confirm.text import render
 from torchlint.confirm.verdict import Status
-from torchlint.model import Recipe, Span
+from torchlint.model import Evidence, Recipe, Span
 from torchlint.report.figures import duration, number, percent
 
 READS = Recipe("synchronizations", "finding", "reads")
@@ -156,17 +156,21 @@ def test_on_a_gpu_what_waits_cost_is_the_idle_time_of_profiled_steps(tmp_path: P
     assert "  program.py:1:1: 1 a step, 100 us (measured): 10 synchronizations" in text
 
 
-def test_findings_about_the_same_waits_save_them_once(tmp_path: Path) -> None:
+def test_what_several_findings_are_about_is_saved_once(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     made = order.read(str(tmp_path))
-    both = {"0": made.findings["0"], "1": made.findings["0"]._replace(rule="TL302", span=Span(3, 5, 3, 25))}
-    order.write(replace(made, findings=both, recipes=dict.fromkeys(both, READS)))
+    named = (Evidence(4, 9, "`.cpu()`"),)
+    first = made.findings["0"]._replace(evidence=named)
+    both = {"0": first, "1": first._replace(rule="TL302", span=MOVE)}
+    reads = READS._replace(span="evidence")
+    order.write(replace(made, findings=both, recipes=dict.fromkeys(both, reads)))
+    spans = (ITEM, MOVE, Span(4, 9, 4, 16))
     recorded.process(
-        recorded.event("sync", ITEM, 10),
-        recorded.at([3, 4, 3, 9], "sync", 10),
-        **profile(recorded, seen(recorded, "sync", ITEM, 4, 400.0), seen(recorded, "sync", Span(3, 5, 3, 10), 4, 80.0)),
+        *(recorded.event("sync", span, 10) for span in spans),
+        **profile(recorded, *(seen(recorded, "sync", span, 4, 400.0) for span in spans)),
     )
-    assert "Fixing 2 findings saves at most 120 us a step." in opening(recorded)
+    assert [verdict.cost for verdict in recorded.judged().verdicts] == [pytest.approx(200.0), pytest.approx(200.0)]
+    assert "Fixing 2 findings saves at most 300 us a step." in opening(recorded)
 
 
 def test_the_parts_of_a_step_add_up_to_it(tmp_path: Path) -> None:
