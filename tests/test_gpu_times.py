@@ -149,7 +149,9 @@ class Profiler:
     def __init__(self, **options: Any) -> None:
         assert options["acc_events"]
         start = time_ns()
-        self.profiler = SimpleNamespace(kineto_results=SimpleNamespace(trace_start_ns=lambda: start))
+        self.profiler = SimpleNamespace(
+            kineto_results=SimpleNamespace(trace_start_ns=lambda: start, events=lambda: [])
+        )
 
     def __enter__(self) -> Profiler:
         return self
@@ -173,11 +175,11 @@ def event(name: str, us: float) -> Any:
     )
 
 
-def profiling(tmp_path: Path, steps: int, limit: int | None = None) -> Observation:
-    """A run of some steps with ``--copy-times``, each with one recorded event."""
+def profiling(tmp_path: Path, steps: int, limit: int | None = None, profiled_steps: int = 20) -> Observation:
+    """A run of some steps with profiled ones, each with one recorded event."""
     program = write(tmp_path, "flagged()")
     marks = {str(program): [{"id": "0", "span": [1, 0, 1, 9]}]}
-    observation = Observation(order(tmp_path, copy_times=True, steps=limit, marks=marks), "gpu")
+    observation = Observation(order(tmp_path, profile_steps=profiled_steps, steps=limit, marks=marks), "gpu")
     observation.start()
     code = observation.marks.compile(program.read_bytes(), str(program))
 
@@ -192,11 +194,21 @@ def profiling(tmp_path: Path, steps: int, limit: int | None = None) -> Observati
     return observation
 
 
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU that the program uses."""
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "A GPU")
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setattr(device_steps, "EVERY", 10**9)
+
+
+@pytest.mark.usefixtures("used")
 def test_profiled_steps_count_for_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.profiler, "profile", Profiler)
     found = profiling(tmp_path, 40)
     evidence = found.evidence()
-    steps = profiled.LAST - profiled.FIRST
+    steps = 20
     device = evidence["profiled"]["device"]
     assert (len(device["steps"]), device["idle"], device["gaps"]) == (4, 0.0, [])
     assert len(device["rows"]["host"]) > 0
@@ -221,21 +233,33 @@ def test_profiled_steps_count_for_nothing_else(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("limit", "wanted"), [(None, (10, 30)), (100, (10, 30)), (24, (8, 16)), (6, (2, 4)), (2, (1, 2))]
+    ("limit", "steps", "wanted"),
+    [
+        (None, 20, (10, 30)),
+        (100, 20, (10, 30)),
+        (24, 20, (8, 16)),
+        (6, 20, (2, 4)),
+        (2, 20, (1, 2)),
+        (None, 5, (10, 15)),
+        (15, 5, (5, 10)),
+        (6, 5, (2, 4)),
+    ],
 )
-def test_the_profiled_steps_fit_into_a_short_run(limit: int | None, wanted: tuple[int, int]) -> None:
-    assert profiled.window(limit) == wanted
+def test_the_profiled_steps_fit_into_a_short_run(limit: int | None, steps: int, wanted: tuple[int, int]) -> None:
+    assert profiled.window(limit, steps) == wanted
 
 
+@pytest.mark.usefixtures("used")
 def test_a_run_that_is_too_short_to_be_profiled_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.profiler, "profile", Profiler)
     found = profiling(tmp_path, 4).evidence()
     assert found["profiled"] is None
     assert found["notes"] == [
-        "copies could not be timed: there were 4 steps, and it begins after 10; limit the run with --steps"
+        "no step was profiled: there were 4 steps, and it begins after 10; limit the run with --steps"
     ]
 
 
+@pytest.mark.usefixtures("used")
 def test_a_run_that_ends_while_it_is_profiled_keeps_what_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,10 +268,11 @@ def test_a_run_that_ends_while_it_is_profiled_keeps_what_there_is(
     assert (found["profiled"]["steps"], found["steps"]["excluded"]) == (6, 6)
 
 
+@pytest.mark.usefixtures("used")
 def test_copies_that_cannot_be_timed_are_no_failure(tmp_path: Path) -> None:
     found = profiling(tmp_path, 40).evidence()
     assert found["steps"]["count"] == 40
-    failed = any("could not be timed" in note for note in found["notes"])
+    failed = any("no step was profiled" in note for note in found["notes"])
     assert (found["profiled"] is None) == failed
 
 

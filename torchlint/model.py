@@ -93,8 +93,8 @@ class Recipe(NamedTuple):
     ``probe`` names a function in ``torchlint.confirm.probes``; ``span`` selects the code whose events count
     (``finding``: its own span, ``evidence``: also the positions of its evidence, ``run``: everything); ``seen``
     describes what counts as confirmed. ``least`` is the number of events required, in the whole run or per step
-    (``each``), ``share`` is the part of a step's measured time below which a finding is refuted, ``flags`` is the state
-    of backend flags to look for, and ``functions`` are the PyTorch functions, by dotted name, whose calls are counted.
+    (``each``), ``flags`` is the state of backend flags to look for, and ``functions`` are the PyTorch functions, by
+    dotted name, whose calls are counted.
     """
 
     probe: str
@@ -102,7 +102,6 @@ class Recipe(NamedTuple):
     seen: str
     least: float = 1
     each: str = "run"
-    share: float = 0.0
     flags: tuple[tuple[str, bool], ...] = ()
     functions: tuple[str, ...] = ()
 

@@ -102,7 +102,7 @@ def _limited(arguments: argparse.Namespace, made: Order) -> Order:
         steps=arguments.steps,
         seconds=arguments.seconds,
         devices=arguments.devices,
-        copy_times=getattr(arguments, "copy_times", False),
+        profile_steps=getattr(arguments, "profile_steps", 0),
     )
 
 

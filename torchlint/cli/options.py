@@ -214,6 +214,12 @@ def _running(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--profile", metavar="FILE", help=argparse.SUPPRESS)
 
 
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps; give 0 or more")
+    return int(text)
+
+
 def _positive(text: str) -> int:
     try:
         number = int(text)
@@ -249,9 +255,11 @@ def _confirm(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     )
     _program(confirm, ("auto", "gpu", "sim", "cpu"), "where; default: a GPU, else a simulated one")
     confirm.add_argument(
-        "--copy-times",
-        action="store_true",
-        help="on a GPU, profile twenty steps for the times of copies; the only instrument that makes the program wait",
+        "--profile-steps",
+        metavar="N",
+        type=_count,
+        default=5,
+        help="on a GPU, profile so many steps, for what waits and copies cost; 0: none; default: 5",
     )
     confirm.add_argument("--evidence", metavar="DIR", help="keep the evidence in this folder")
     _judging(confirm)

@@ -19,6 +19,7 @@ BUDGET: Mapping[str, str] = {
     "pageable-uploads": "Copies to the device from pageable (not pinned) memory allowed per step.",
     "downloads": "Copies to the host allowed per step.",
     "download-bytes": "Bytes that may be copied to the host per step.",
+    "idle": "Percent of a step in which a GPU may compute nothing because of copies and waits; needs profiled steps.",
 }
 
 

@@ -1,8 +1,8 @@
 """The answer that a report begins with: what a step takes, and how much of it is waiting.
 
-A step waits for data (measured), is blocked by copies and reads (measured or modeled), and computes. On the simulated
-GPU the processor computes in place of the device, and how long that takes says nothing: the answer consists of copies,
-waits and their modeled time, and of waiting for data.
+A step waits for data (measured), loses time to copies and waits (measured where steps were profiled, else modeled), and
+computes. On the simulated GPU the processor computes in place of the device, and how long that takes says nothing: the
+answer consists of copies, waits and their modeled time, and of waiting for data.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from torchlint.confirm.case import times
+from torchlint.confirm.costs import Basis, Costs
 from torchlint.confirm.evidence import EVALUATION, Run
 from torchlint.confirm.prices import Prices
-from torchlint.confirm.rates import each_step
 from torchlint.confirm.totals import Totals, blocks
-from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.confirm.verdict import Status, Verdict
 from torchlint.report.figures import duration, number, percent
 
 # Below this part of a step, nothing is worth a sentence.
 _LITTLE = 0.005
-DATA, BLOCKED = "waiting for data", "blocked by copies and reads"
+DATA, BLOCKED, IDLE = "waiting for data", "blocked by copies and reads", "idle because of copies and waits"
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ class Answer:
 
     @property
     def blocked(self) -> float:
-        """How long copies and reads block a step, in microseconds."""
-        return sum(part.us for part in self.parts if part.name == BLOCKED)
+        """How long copies and waits block a step or leave the device idle, in microseconds."""
+        return sum(part.us for part in self.parts if part.name in (BLOCKED, IDLE))
 
 
-def answer(run: Run, prices: Prices, totals: Totals | None, verdicts: tuple[Verdict, ...]) -> Answer:
+def answer(costs: Costs, totals: Totals | None, verdicts: tuple[Verdict, ...]) -> Answer:
     """The answer of a run."""
+    run, prices = costs.run, costs.prices
     if run.left is not None:
         return Answer(("The program left what can be simulated, so nothing can be said about its steps.",))
     if totals is None:
@@ -64,8 +65,8 @@ def answer(run: Run, prices: Prices, totals: Totals | None, verdicts: tuple[Verd
     step, data = run.step_ns / 1000, totals.waiting_us
     parts = [Part(DATA, data, Basis.MEASURED)]
     if run.mode != "cpu":
-        parts += _blocked(run, prices, verdicts)
-    worth = _worth(run, prices, verdicts)
+        parts.append(_waits(costs))
+    worth = _worth(costs, verdicts)
     if run.mode == "sim":
         sentences = [*_simulated(run, prices, totals, parts), *worth, *_advice(prices, parts)]
         return Answer(tuple(sentences), prices.step, tuple(parts))
@@ -73,18 +74,12 @@ def answer(run: Run, prices: Prices, totals: Totals | None, verdicts: tuple[Verd
     return Answer((*_sentences(run, step, data, parts), *worth), step, tuple(parts))
 
 
-def _blocked(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> list[Part]:
-    """How long copies and reads block a step: as a GPU has measured it at findings, and modeled for all others."""
-    measured = [verdict for verdict in verdicts if run.mode == "gpu" and _is_measured(verdict, run)]
-    known = {id(event) for verdict in measured for event in verdict.events}
-    events = [event for event in run.events if event.main and blocks(event) and id(event) not in known]
-    modeled = each_step(run, events, prices.of) or 0.0
-    found = [Part(BLOCKED, sum(verdict.cost or 0.0 for verdict in measured), Basis.MEASURED)] if measured else []
-    return found + ([Part(BLOCKED, modeled, Basis.MODELED)] if modeled or not measured else [])
-
-
-def _is_measured(verdict: Verdict, run: Run) -> bool:
-    return _counts(verdict, run) and verdict.cost_basis is Basis.MEASURED and any(map(blocks, verdict.events))
+def _waits(costs: Costs) -> Part:
+    """What copies and waits cost in a step: measured where steps were profiled, and modeled elsewhere."""
+    found = costs.of([event for event in costs.run.events if event.main and blocks(event)])
+    if costs.profiled:
+        return Part(IDLE, found.us if found is not None and found.basis is Basis.MEASURED else 0.0, Basis.MEASURED)
+    return Part(BLOCKED, found.us if found is not None else 0.0, Basis.MODELED)
 
 
 def _counts(verdict: Verdict, run: Run) -> bool:
@@ -93,18 +88,28 @@ def _counts(verdict: Verdict, run: Run) -> bool:
     return own and verdict.cost is not None
 
 
-def _worth(run: Run, prices: Prices, verdicts: tuple[Verdict, ...]) -> list[str]:
-    """How much of a step the findings stand for."""
+def _worth(costs: Costs, verdicts: tuple[Verdict, ...]) -> list[str]:
+    """How much of a step the findings stand for; what several of them are about counts once."""
+    run, prices = costs.run, costs.prices
     found = [verdict for verdict in verdicts if _counts(verdict, run)]
     if not found:
         return []
     modeled = any(verdict.cost_basis is Basis.MODELED for verdict in found)
-    whole = sum(verdict.cost or 0.0 for verdict in found)
+    whole = _together(costs, found)
     saved = f"{'about ' if modeled else ''}{duration(whole)}"
     if run.mode != "sim":
         return [f"Fixing {times(len(found), 'finding')} saves at most {saved} a step."]
     share = f" ({_share(whole, prices)})" if prices.step else ""
     return [f"Fixing {times(len(found), 'finding')} would save at most {saved} a step{share}."]
+
+
+def _together(costs: Costs, verdicts: list[Verdict]) -> float:
+    """The cost of several verdicts: that of waits is the cost of all their events, each of which counts once."""
+    waits = [verdict for verdict in verdicts if any(map(blocks, verdict.events))]
+    events = {id(event): event for verdict in waits for event in verdict.events if event.main and blocks(event)}
+    shared = costs.of(events.values()) if events else None
+    others = sum(verdict.cost or 0.0 for verdict in verdicts if verdict not in waits)
+    return others + (shared.us if shared is not None else 0.0)
 
 
 def _share(us: float, prices: Prices) -> str:
@@ -161,11 +166,11 @@ def _sentences(run: Run, step: float, data: float, parts: list[Part]) -> list[st
 
 
 def _blocking(step: float, parts: list[Part]) -> list[str]:
-    found = [part for part in parts if part.name == BLOCKED]
-    if not found:
+    found = next((part for part in parts if part.name in (BLOCKED, IDLE)), None)
+    if found is None:
         return []
-    whole = sum(part.us for part in found)
-    about = "about " if any(part.basis is Basis.MODELED for part in found) else ""
-    bases = " and ".join(f"{duration(part.us)} {part.basis.value}" for part in found)
-    said = f"{percent(whole / step)}, {found[0].basis.value if len(found) == 1 else bases}"
-    return [f"Copies and reads block a step for {about}{duration(whole)} ({said})."]
+    if found.name == IDLE:
+        share = f" ({percent(min(found.us / step, 1.0))}, measured)" if found.us else ""
+        return [f"The GPU computes nothing for {duration(found.us)} of a step{share} because of copies and waits."]
+    said = f"{percent(found.us / step)}, modeled" if found.us else "modeled"
+    return [f"Copies and reads block a step for about {duration(found.us)} ({said})."]

@@ -27,12 +27,23 @@ class Burst(NamedTuple):
 
 def burst(events: Iterable[Event], run: Run) -> Burst | None:
     """In which part of the steps events happen, all together; None for what is no burst, or not known to be one."""
+    found = _spread(events, run)
+    return found if found is not None and found.of >= _STEPS and found.steps <= found.of * _PART else None
+
+
+def is_rare(events: Iterable[Event], run: Run, per_step: float) -> bool:
+    """Whether events happen in fewer than one of ten steps; where the steps are not known, by how often they do."""
+    found = _spread(events, run)
+    return found.steps < found.of * _PART if found is not None else per_step < _PART
+
+
+def _spread(events: Iterable[Event], run: Run) -> Burst | None:
+    """In how many steps events happen; None if that is not known."""
     found = [event for event in events if event.main and event.steps]
     if not found:
         return None
     of = run.phases[phase_of(run, found)].count // max(len(run.ranks), 1)
-    steps = min(_together(part for event in found for part in event.steps), of)
-    return Burst(steps, of) if of >= _STEPS and steps <= of * _PART else None
+    return Burst(min(_together(part for event in found for part in event.steps), of), of)
 
 
 def _together(runs: Iterable[Steps]) -> int:

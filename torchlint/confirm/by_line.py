@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torchlint.base.paths import relative_to
-from torchlint.confirm.evidence import Event, Figures, Run
-from torchlint.confirm.prices import Prices
-from torchlint.confirm.rates import each_step, phase_of, time_of
-from torchlint.confirm.totals import blocks
+from torchlint.confirm.costs import Costs
+from torchlint.confirm.evidence import Event
+from torchlint.confirm.rates import per_step, phase_of
 from torchlint.report.figures import percent
 from torchlint.report.shared import place
 
@@ -36,17 +35,17 @@ def in_words(lines: Sequence[LineCost], most: int | None = None) -> str:
     return ", ".join([*named, *more])
 
 
-def by_line(events: Sequence[Event], run: Run, prices: Prices, base: str) -> tuple[LineCost, ...]:
+def by_line(events: Sequence[Event], costs: Costs, base: str) -> tuple[LineCost, ...]:
     """The lines of events, the costliest first; empty if all are at one line.
 
-    Copies and waits are weighed by their prices, everything else by its time or, if that is not known, by its number.
+    They are weighed by their costs or, if these are not known, by their number.
     """
     lines: dict[tuple[str, int], list[Event]] = {}
     for event in events:
         lines.setdefault((event.place.path, event.place.line), []).append(event)
     if len(lines) < 2:
         return ()
-    weights = _weights(list(lines.values()), run, prices)
+    weights = _weights(list(lines.values()), costs)
     whole = sum(weights)
     found = [
         LineCost(
@@ -60,16 +59,12 @@ def by_line(events: Sequence[Event], run: Run, prices: Prices, base: str) -> tup
     return tuple(sorted(found, key=lambda one: (-one.part, one.path, one.line)))
 
 
-def _weights(lines: Sequence[Sequence[Event]], run: Run, prices: Prices) -> list[float]:
+def _weights(lines: Sequence[Sequence[Event]], costs: Costs) -> list[float]:
     """The weight of each line in a step or, if nothing happens after the first one, the number of its events."""
     every = [event for here in lines for event in here]
-    phase = phase_of(run, every)
-    for figure in (prices.of if all(map(blocks, every)) else time_of, _number):
-        weights = [each_step(run, here, figure, phase) or 0.0 for here in lines]
-        if any(weights):
-            return weights
-    return [float(sum(event.count for event in here)) for here in lines]
-
-
-def _number(_: Event, part: Figures) -> float:
-    return part.number
+    phase, whole = phase_of(costs.run, every), costs.of(every)
+    known = [costs.of(here, phase) for here in lines]
+    weights = [one.us if one is not None and whole is not None and one.basis is whole.basis else 0.0 for one in known]
+    if not any(weights):
+        weights = [per_step(costs.run, here, phase) or 0.0 for here in lines]
+    return weights if any(weights) else [float(sum(event.count for event in here)) for here in lines]

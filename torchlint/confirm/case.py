@@ -6,22 +6,20 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from torchlint.confirm.bursts import is_rare
+from torchlint.confirm.costs import EVALUATIONS, Basis, Cost, Costs
 from torchlint.confirm.evidence import EVALUATION, Event, Mark, Run
 from torchlint.confirm.places import Place
-from torchlint.confirm.prices import Prices
-from torchlint.confirm.rates import Figure, each_step, per_step, phase_of, time_of
-from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.confirm.rates import each_step, per_step, phase_of, time_of
+from torchlint.confirm.totals import blocks, waits
+from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import Finding, Recipe
-from torchlint.report.figures import duration
+from torchlint.report.figures import duration, percent
 
 NO_MARK = Mark(loaded=True, placed=False, begun=0, ended=0, changed=0, tensors=0, graphs=0, events=())
-HOST = frozenset(("array", "arrays", "data", "batch"))
-EVALUATIONS = "evaluation"  # the kind of the events of marks
-# What costs less than this part of a step is negligible. Modeled costs have no share unless the user says how long a
-# step takes, since one of the simulation does not last as long as on a GPU: they are held against a fast one, in
-# microseconds.
-SHARE = 0.001
-_FAST_STEP = 1000.0
+# What costs less than this part of a step is negligible. Where the time of a step is not known, what happens rarely is
+# negligible below so many microseconds a step.
+SHARE, _LITTLE = 0.001, 1.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Case:
     events: Sequence[Event]
     own: Sequence[Event]
     run: Run
-    prices: Prices
+    costs: Costs
     block: bool = False
 
     def of(self, *kinds: str) -> list[Event]:
@@ -60,49 +58,36 @@ class Case:
         """How often the code was evaluated; if that was not counted, the number of events there."""
         return self.mark.begun or total(self.own)
 
-    def confirmed(self, events: Sequence[Event], reason: str, *, timed: Sequence[Event] = ()) -> Verdict:
-        """The finding has a cost: that of the events, or of ``timed``, which show it better; it may be negligible."""
+    def confirmed(self, events: Sequence[Event], reason: str, *, priced: Sequence[Event] = ()) -> Verdict:
+        """The finding has a cost: that of the events, or of those ``priced`` in their place; it may be negligible."""
         phase = phase_of(self.run, events)
-        cost, basis = self._cost(timed or events, phase)
-        share = self._share(timed or events, cost, basis, phase)
+        costly = priced or self._costly(events)
+        cost = self.costs.of(costly, phase)
+        share = self._share(costly, cost, phase)
         beside = bool(events) and not any(event.main for event in events)
+        said = f"{reason}; in workers, beside the step" if beside else reason
         verdict = Verdict(
             status=Status.CONFIRMED,
-            reason=f"{reason}; in workers, beside the step" if beside else reason,
-            basis=Basis.MEASURED if basis is Basis.MEASURED else Basis.COUNTED,
+            reason=f"{said}{self._because(costly, cost, phase)}",
+            basis=Basis.MEASURED if cost is not None and cost.basis is Basis.MEASURED else Basis.COUNTED,
             count=total(events),
             bytes=sum(event.bytes for event in events),
             per_step=per_step(self.run, blocking(events), phase),
-            cost=cost,
-            cost_basis=basis,
+            cost=cost.us if cost is not None else None,
+            cost_basis=cost.basis if cost is not None else None,
             share=share,
             phase=phase,
             beside=beside,
             events=tuple(events),
         )
-        negligible = _negligible(verdict, self.recipe)
+        negligible = self._negligible(verdict, costly)
         if negligible is None:
-            return self._bounded(verdict, events)
-        return replace(verdict, status=Status.REFUTED, reason=f"{reason}, but {negligible}")
-
-    def _bounded(self, verdict: Verdict, events: Sequence[Event]) -> Verdict:
-        """Model the cost of blocking copies to a GPU: the measured time is mostly that of work queued before."""
-        waits = any(event.kind == "upload" and not event.facts.get("non_blocking") for event in events)
-        if self.run.mode != "gpu" or not waits or verdict.cost is None:
             return verdict
-        reason = f"{verdict.reason}: at most {duration(verdict.cost)}{' a step' if self.run.all_steps else ''}"
-        cost = self._modeled(events, verdict.phase or self.run.main)
-        return replace(verdict, reason=reason, cost=cost, cost_basis=Basis.MODELED if cost else None, share=None)
+        return replace(verdict, status=Status.REFUTED, reason=f"{said}, but {negligible}")
 
     def refuted(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
         """The finding has no cost in this run."""
         return Verdict(Status.REFUTED, reason, Basis.COUNTED, total(events), sum(e.bytes for e in events))
-
-    def waited(self, reason: str) -> str:
-        """A reason, with the caveat for measured waits that the device also finished other queued work."""
-        if self.run.mode != "gpu":
-            return reason
-        return f"{reason}; the time is an upper bound, since it includes work that was queued before"
 
     def too_few(self, reason: str, events: Sequence[Event] = ()) -> Verdict:
         """It happened too rarely to matter; a longer run might show more."""
@@ -119,69 +104,81 @@ class Case:
         """The evaluations of the flagged code as events."""
         return [replace(event, place=self.places[0]) for event in self.mark.events]
 
-    @property
-    def timed(self) -> list[Event]:
-        """On a GPU, the evaluations: their time contains waits whose own duration is not known."""
-        return self.evaluated_events if self.run.mode == "gpu" and self.mark.ns else []
-
     # -- figures -----------------------------------------------------------------------------------
 
     def per_step(self, events: Sequence[Event]) -> float | None:
         """Events for each step of the phase that they belong to."""
         return per_step(self.run, events, phase_of(self.run, events))
 
-    def _cost(self, events: Sequence[Event], phase: str) -> tuple[float | None, Basis | None]:
-        """Microseconds per step, or for the whole run if there were no steps; None if nothing is known."""
-        kinds = {event.kind for event in events}
-        measured = kinds <= HOST or (kinds <= {EVALUATIONS} and self.run.mode != "sim") or self.run.mode == "gpu"
-        if self.run.mode == "gpu" and "sync" in kinds:  # torch reports the synchronization, but not its duration
-            return None, None
-        if measured and any(event.ns for event in events):
-            return self._sum(events, lambda event, part: time_of(event, part) / 1000, phase), Basis.MEASURED
-        if self.run.mode == "sim" and any(self.prices.of(event) for event in events):
-            return self._modeled(events, phase), Basis.MODELED
-        return None, None
+    def _costly(self, events: Sequence[Event]) -> Sequence[Event]:
+        """The events that have the cost: on a GPU, the time of code that waits is mostly that of work queued before."""
+        inside = [event for event in self.own if waits(event)]
+        evaluated = {event.kind for event in events} <= {EVALUATIONS}
+        return inside if self.run.mode == "gpu" and evaluated and inside else events
 
-    def _modeled(self, events: Sequence[Event], phase: str) -> float:
-        return self._sum(events, self.prices.of, phase)
-
-    def _sum(self, events: Sequence[Event], figure: Figure, phase: str) -> float:
-        """A figure of the events that block the program, for each step or in the whole run."""
-        found = each_step(self.run, blocking(events), figure, phase)
-        return sum(figure(event, event.whole) for event in blocking(events)) if found is None else found
-
-    def _share(self, events: Sequence[Event], cost: float | None, basis: Basis | None, phase: str) -> float | None:
+    def _share(self, events: Sequence[Event], cost: Cost | None, phase: str) -> float | None:
         """The share of a step's time, if it is that of processes that make steps, and both are measured.
 
         On the simulated GPU, modeled costs are held against a step that lasts as long as the user says.
         """
         if cost is None or not any(event.main for event in events):
             return None
+        if (cost.basis is Basis.MODELED) != (self.run.mode == "sim"):
+            return None
+        step = self._step_us(phase)
+        return min(cost.us / step, 1.0) if step else None
+
+    def _step_us(self, phase: str) -> float | None:
+        """How long a step takes: as measured or, on the simulated GPU, as the user says."""
         if self.run.mode == "sim":
-            given = self.prices.step if basis is Basis.MODELED and phase == self.run.main else None
-            return min(cost / given, 1.0) if given else None
+            return self.costs.prices.step if phase == self.run.main else None
         step_ns = self.run.phases[phase].median_ns
-        return min(cost * 1000 / step_ns, 1.0) if basis is Basis.MEASURED and step_ns else None
+        return step_ns / 1000 if step_ns else None
+
+    def _because(self, events: Sequence[Event], cost: Cost | None, phase: str) -> str:
+        """What the cost of waits on a GPU is: idle time or, where no profile shows that, at least the blocked time."""
+        blocked = [event for event in events if event.main and waits(event)]
+        if self.run.mode != "gpu" or not blocked or not self.run.all_steps:
+            return ""
+        if cost is not None and cost.basis is Basis.MEASURED:
+            return f"; the GPU computes nothing for {duration(cost.us)} {step_of(phase)} because of it"
+        timed = blocked if all(event.ns for event in blocked) else self.evaluated_events
+        spent = each_step(self.run, timed, lambda event, part: time_of(event, part) / 1000, phase)
+        return f"; blocked for {duration(spent)} {step_of(phase)}, with work that was queued before" if spent else ""
+
+    def _negligible(self, verdict: Verdict, costly: Sequence[Event]) -> str | None:
+        """Why a cost does not matter; None if it does, or is not known.
+
+        A price refutes only what happens in fewer than one of ten steps.
+        """
+        if verdict.per_step is None or verdict.cost is None:
+            return None
+        phase = verdict.phase or self.run.main
+        if not verdict.per_step:
+            return "it does not happen after the first step"
+        if verdict.cost_basis is Basis.MEASURED:
+            if verdict.share is None or verdict.share >= SHARE:
+                return None
+            idle = any(map(blocks, costly))
+            what = f"the GPU computes nothing for {duration(verdict.cost)} because of it," if idle else "that is"
+            return f"{what} {percent(verdict.share)} of {step_of(phase)}, below {SHARE:.1%}"
+        step = self._step_us(phase)
+        if verdict.beside or not is_rare(verdict.events, self.run, verdict.per_step):
+            return None
+        if verdict.cost >= (step * SHARE if step else _LITTLE):
+            return None
+        least = f"{SHARE:.1%} of {step_of(phase)}" if step else duration(_LITTLE)
+        return f"it happens rarely, and about {duration(verdict.cost)} {step_of(phase)} is below {least}"
+
+
+def step_of(phase: str | None) -> str:
+    """What a figure is for, in words."""
+    return "a step of evaluation" if phase == EVALUATION else "a step"
 
 
 def blocking(events: Sequence[Event]) -> Sequence[Event]:
     """The events in processes that make steps; if there are none, those beside the step, in workers."""
     return [event for event in events if event.main] or events
-
-
-def _negligible(verdict: Verdict, recipe: Recipe) -> str | None:
-    """Why a cost does not matter; None if it does, or is not known."""
-    if verdict.per_step is None or verdict.cost is None:
-        return None
-    step = "a step of evaluation" if verdict.phase == EVALUATION else "a step"
-    if not verdict.per_step:
-        return "it does not happen after the first step"
-    if verdict.share is not None:
-        least = max(recipe.share, SHARE)
-        return f"that is {verdict.share:.2%} of {step}, below {least:.1%}" if verdict.share < least else None
-    if verdict.cost < SHARE * _FAST_STEP:
-        return f"{duration(verdict.cost)} {step} is below {SHARE:.1%} even of a step of 1 ms"
-    return None
 
 
 def total(events: Iterable[Event]) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from torchlint.base.shape import fits
+from torchlint.confirm.mentions import told_apart
 from torchlint.confirm.places import Place
 from torchlint.confirm.stored import NotStored, stored_as
 from torchlint.confirm.stored_evidence import StoredRun, StoredRunBefore
@@ -160,6 +161,11 @@ class Run:
         return self.mode == "gpu" and self.account is None
 
     @property
+    def blocked(self) -> Mapping[str, Any] | None:
+        """What blocked the host in profiled steps, and how long the device computed nothing because of it."""
+        return (self.profiled or {}).get("blocked") if self.mode == "gpu" else None
+
+    @property
     def opaque(self) -> tuple[str, ...]:
         """What ran without its operations being observed: ``compiled``, ``exported``, ``replayed``, ``scripted`` code.
 
@@ -218,6 +224,8 @@ def _merged(documents: list[dict[str, Any]]) -> Run:
     first = mains[0]
     for document in documents:
         document["process"]["steps"] = document in mains
+    for document in mains:
+        document["events"] = told_apart(document["events"], (first.get("profiled") or {}).get("blocked"))
     phases = {name: _phase(name, mains) for name in PHASES}
     phases[TRAINING] = replace(phases[TRAINING], median_ns=_step_ns(first))
     main = TRAINING if phases[TRAINING].count else EVALUATION

@@ -9,6 +9,7 @@ from dataclasses import replace
 from torchlint.confirm.bursts import burst
 from torchlint.confirm.by_line import by_line
 from torchlint.confirm.case import NO_MARK, Case, times, total, where
+from torchlint.confirm.costs import Costs
 from torchlint.confirm.evidence import COSTLY, EVALUATION, NOTHING, Event, Run
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place, Sources, places_of, real
@@ -23,14 +24,14 @@ UNCONFIRMED = Verdict(Status.UNKNOWN, "its rule does not say how a run would con
 
 def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
     """The verdicts on all findings of an order, by name."""
-    sources = Sources(run.sources)
+    sources, costs = Sources(run.sources), Costs(run, prices)
     verdicts = {}
     for name in order.findings:
         recipe = order.recipes[name]
         if recipe is None:
             verdicts[name] = UNCONFIRMED
             continue
-        case = _case(name, recipe, order, run, prices, sources)
+        case = _case(name, recipe, order, costs, sources)
         verdict = _shown(case) if name in order.shown else _verdict(case)
         verdicts[name] = _detailed(verdict, case, order.base)
     return {**verdicts, **_shared(order, verdicts)}
@@ -40,7 +41,7 @@ def _detailed(verdict: Verdict, case: Case, base: str) -> Verdict:
     """A confirmed finding with its cost by line, and whether it is a burst."""
     if verdict.status is not Status.CONFIRMED:
         return verdict
-    lines = by_line(verdict.events, case.run, case.prices, base) if verdict.cost is not None else ()
+    lines = by_line(verdict.events, case.costs, base) if verdict.cost is not None else ()
     return replace(verdict, lines=lines, burst=burst(verdict.events, case.run))
 
 
@@ -70,14 +71,14 @@ def _without_cost(verdict: Verdict, other: Finding) -> Verdict:
     return replace(verdict, reason=reason, cost=None, cost_basis=None, share=None, shared=shared)
 
 
-def _case(name: str, recipe: Recipe, order: Order, run: Run, prices: Prices, sources: Sources) -> Case:
-    finding = order.findings[name]
+def _case(name: str, recipe: Recipe, order: Order, costs: Costs, sources: Sources) -> Case:
+    finding, run = order.findings[name], costs.run
     path = real(finding.path, order.base)
     places = places_of(finding, path, sources, named=recipe.span == "evidence")
     rivals = _rivals(name, order, sources)
     events = [event for event in run.events if not _is_derived(event) and _nearest(event.place, places, rivals)]
     own = [event for event in events if event.place.overlaps(places[0])]
-    return Case(finding, recipe, run.marks.get(name, NO_MARK), places, events, own, run, prices, order.lint)
+    return Case(finding, recipe, run.marks.get(name, NO_MARK), places, events, own, run, costs, order.lint)
 
 
 def _is_derived(event: Event) -> bool:

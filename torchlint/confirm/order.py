@@ -32,9 +32,9 @@ class Order:
     """What to observe. Findings and recipes have the same names; files are real paths with their SHA-256.
 
     The recipe is None for a finding of a rule without one. ``lint`` means that the files have not been linted yet;
-    ``switch`` that two forms of a file are compared. ``reported`` says that the findings
-    are those of a report, which alone are judged. ``shown`` are the names of findings that only the run has shown;
-    they are not written.
+    ``switch`` that two forms of a file are compared. ``profile_steps`` are the steps to profile on a GPU. ``reported``
+    says that the findings are those of a report, which alone are judged. ``shown`` are the names of findings that only
+    the run has shown; they are not written.
     """
 
     directory: str
@@ -49,7 +49,7 @@ class Order:
     steps: int | None = None
     seconds: float | None = None
     devices: int = 1
-    copy_times: bool = False
+    profile_steps: int = 5
     cache: str | None = None
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     switch: Mapping[str, Any] | None = None
@@ -92,7 +92,7 @@ def write(order: Order) -> str:
         "steps": order.steps,
         "seconds": order.seconds,
         "devices": order.devices,
-        "copy_times": order.copy_times,
+        "profile_steps": order.profile_steps,
         "cache": order.cache,
         "roots": _roots(order),
         "accelerated": any(_mentions(path) for path in order.files),

@@ -10,12 +10,13 @@ from torchlint.confirm import budget as budgets
 from torchlint.confirm.answer import Answer, answer
 from torchlint.confirm.bursts import Burst, burst
 from torchlint.confirm.case import size, times
+from torchlint.confirm.costs import Basis, Costs
 from torchlint.confirm.evidence import EVALUATION, Event, Run
 from torchlint.confirm.judge import judge, unflagged
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Sources
 from torchlint.confirm.prices import Prices
-from torchlint.confirm.rates import each_step, per_step, phase_of
+from torchlint.confirm.rates import per_step, phase_of
 from torchlint.confirm.totals import Totals, totals
 from torchlint.confirm.verdict import Status, Verdict
 from torchlint.knowledge.observations import KINDS
@@ -28,8 +29,8 @@ _NOUNS = {"upload": "copy to the device", "download": "copy to the host"}
 class HotSpot:
     """Transfers or synchronizations in every step that no finding covers.
 
-    ``cost`` is in microseconds per step of ``phase``; ``burst`` is set if it happens in few steps. ``advice`` is about
-    the kind: what would do better depends on what the line is for.
+    ``cost`` is in microseconds per step of ``phase``, on the given ``cost_basis``; ``burst`` is set if it happens in
+    few steps. ``advice`` is about the kind: what would do better depends on what the line is for.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class HotSpot:
     bytes: int
     per_step: float
     cost: float
+    cost_basis: Basis
     phase: str
     burst: Burst | None
     advice: str
@@ -70,9 +72,14 @@ class Result:
     excesses: tuple[budgets.Excess, ...]
 
     @property
+    def costs(self) -> Costs:
+        """What events cost."""
+        return Costs(self.run, self.prices)
+
+    @property
     def answer(self) -> Answer:
         """What a step takes, and how much of it is waiting."""
-        return answer(self.run, self.prices, self.totals, self.verdicts)
+        return answer(self.costs, self.totals, self.verdicts)
 
     @property
     def pairs(self) -> list[tuple[Finding, Verdict]]:
@@ -109,14 +116,14 @@ def result(order: Order, run: Run, prices: Prices, budget: Mapping[str, float]) 
         verdicts=tuple(verdicts[name] for name in names),
         totals=totals(run) if simulated else None,
         evaluation=totals(run, EVALUATION) if simulated and run.main != EVALUATION else None,
-        hot=_hot(order, run, prices) if simulated else (),
-        excesses=tuple(budgets.exceeded(budget, run)),
+        hot=_hot(order, Costs(run, prices)) if simulated else (),
+        excesses=tuple(budgets.exceeded(budget, Costs(run, prices))),
     )
 
 
-def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
-    sources = Sources(run.sources)
-    spots = [_spot(events, run, prices, order, sources) for events in unflagged(order, run)]
+def _hot(order: Order, costs: Costs) -> tuple[HotSpot, ...]:
+    run, sources = costs.run, Sources(costs.run.sources)
+    spots = [_spot(events, costs, order, sources) for events in unflagged(order, run)]
 
     def order_of(spot: HotSpot) -> tuple[bool, float, str, int, int]:
         weight = spot.cost * run.phases[spot.phase].count
@@ -125,8 +132,10 @@ def _hot(order: Order, run: Run, prices: Prices) -> tuple[HotSpot, ...]:
     return tuple(sorted(spots, key=order_of))
 
 
-def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sources: Sources) -> HotSpot:
-    place, phase = events[0].place, phase_of(run, events)
+def _spot(events: Sequence[Event], costs: Costs, order: Order, sources: Sources) -> HotSpot:
+    run, place = costs.run, events[0].place
+    phase = phase_of(run, events)
+    cost = costs.of(events, phase)
     return HotSpot(
         kind={"sync": "synchronization"}.get(events[0].kind, events[0].kind),
         path=relative_to(order.base, place.path) if place.known else "",
@@ -135,7 +144,8 @@ def _spot(events: Sequence[Event], run: Run, prices: Prices, order: Order, sourc
         count=sum(event.count for event in events),
         bytes=sum(event.bytes for event in events),
         per_step=per_step(run, events, phase) or 0.0,
-        cost=each_step(run, events, prices.of, phase) or 0.0,
+        cost=cost.us if cost is not None else 0.0,
+        cost_basis=cost.basis if cost is not None else Basis.COUNTED,
         phase=phase,
         burst=burst(events, run),
         advice=_advice(events),

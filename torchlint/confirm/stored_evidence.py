@@ -198,11 +198,39 @@ class StoredDevice(TypedDict):
     sites: list[Site]
 
 
+class _BlockedLine(TypedDict):
+    """What blocked the host at a line in profiled steps, and how long the device computed nothing because of it.
+
+    ``mentioned`` says that it is known from a wait that torch has mentioned, ``beside`` that it happened in another
+    thread; ``pinned`` and ``bytes`` are those of copies that were only mentioned.
+    """
+
+    kind: Literal["sync", "upload", "download"]
+    site: Site
+    mentioned: bool
+    beside: bool
+    pinned: bool
+    count: Annotated[int, range(1, MOST)]
+    bytes: Amount
+    blocked_ns: Amount
+    idle_ns: Amount
+
+
+class StoredBlocked(TypedDict):
+    """What blocked the host in profiled ``steps``, which took ``ns``, and how long the device computed nothing."""
+
+    steps: Annotated[int, range(1, MOST)]
+    ns: Amount
+    idle_ns: Amount
+    lines: list[_BlockedLine]
+
+
 class _ProfiledLater(TypedDict, total=False):
-    """What the first version of schema 1 did not have."""
+    """What the first versions did not have."""
 
     waits: list[_CudaWait]
     device: StoredDevice | None
+    blocked: StoredBlocked | None
 
 
 class _Profiled(_ProfiledLater):

@@ -114,7 +114,6 @@ class _Recipe(_Functions):
     seen: str
     least: float
     each: str
-    share: float
     flags: list[tuple[Flag, bool]]
 
 

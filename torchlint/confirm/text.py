@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from torchlint.confirm.bursts import Burst
 from torchlint.confirm.by_line import in_words
 from torchlint.confirm.case import size, times
+from torchlint.confirm.costs import Basis
 from torchlint.confirm.evidence import EVALUATION, Run
 from torchlint.confirm.folded import Pair, folded, places
 from torchlint.confirm.judge import left
 from torchlint.confirm.result import HotSpot, Result
 from torchlint.confirm.totals import Totals
-from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.confirm.verdict import Status, Verdict
 from torchlint.report.figures import duration, number, percent
 from torchlint.report.shared import place
 from torchlint.text.visible import visible
@@ -224,8 +225,9 @@ def _hot(result: Result) -> list[str]:
 def _spot(spot: HotSpot) -> str:
     at = place(spot.path, spot.line, spot.column) if spot.path else "in a library, without a line of yours around it"
     if spot.burst is not None:
-        return f"  {at}: {_burst(spot.burst, spot.cost, Basis.MODELED)}: {spot.what}"
-    cost = f", about {duration(spot.cost)} (modeled)" if spot.cost else ""
+        return f"  {at}: {_burst(spot.burst, spot.cost, spot.cost_basis)}: {spot.what}"
+    about = "about " if spot.cost_basis is Basis.MODELED else ""
+    cost = f", {about}{duration(spot.cost)} ({spot.cost_basis.value})" if spot.cost else ""
     return f"  {at}: {number(spot.per_step)} {_step(spot.phase)}{cost}: {spot.what}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from torchlint.confirm.bursts import Burst
 from torchlint.confirm.by_line import LineCost
+from torchlint.confirm.costs import Basis
 from torchlint.confirm.evidence import Event
 
 
@@ -19,21 +20,13 @@ class Status(str, enum.Enum):
     REFUTED = "refuted"
 
 
-class Basis(str, enum.Enum):
-    """The basis of a figure: measured time, counted events, or a price list applied to counts."""
-
-    MEASURED = "measured"
-    COUNTED = "counted"
-    MODELED = "modeled"
-
-
 @dataclass(frozen=True)
 class Verdict:
     """The outcome for one finding, and the reason.
 
     ``count`` and ``bytes`` are for the whole run, ``per_step`` is a count; ``cost`` is in microseconds per step (or for
     the whole run if there were no steps) on the given ``cost_basis``, both for steps of ``phase``; ``share`` is the
-    part of a step's measured time, between 0 and 1. ``beside`` says that it happened in workers, beside the step, which
+    part of a step's time, between 0 and 1. ``beside`` says that it happened in workers, beside the step, which
     it does not block; ``shared`` names the verdict that has the cost of the same ``events``. ``lines`` has the cost by
     line where there are several, and ``burst`` is set if it happened in few steps.
     """

@@ -1,102 +1,110 @@
-"""When the device was busy in a few steps, and after whose wait it was idle, from the events of torch's profiler."""
+"""When the device was busy in a few steps, and which waits left it idle, from the events of torch's profiler."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch.autograd import DeviceType
 
-from torchlint.runtime.sites import NOWHERE, Site
+from torchlint.runtime import idle
+from torchlint.runtime.blocked import KINDS, Blocked, Log, Recorded, seen
+from torchlint.runtime.sites import Site
 
 STEPS = 4
-# Functions of the CUDA runtime that wait for the device, or may.
-WAITS = frozenset(
-    "cudaStreamSynchronize cudaDeviceSynchronize cudaEventSynchronize cudaMemcpy cudaMalloc cudaFree cudaHostAlloc "
-    "cudaFreeHost".split()
-)
-_NEAR, _IDLE, _POINT = 2_000, 20_000, 100_000
-_INTERVALS, _GAPS, _LOGGED = 400, 200, 20_000
-_COPIES = ("HtoD", "DtoH")
-_RECORDED = frozenset(("upload", "download", "sync", "batch"))
+_NEAR, _IDLE = 2_000, 20_000
+_INTERVALS, _GAPS = 400, 200
 # What is on the device's side of a profile although the device does not work: spans named by the program, and waits.
 _NO_WORK = frozenset(("gpu_user_annotation", "user_annotation", "cuda_sync"))
 
 Interval = tuple[int, int]
 
 
-class Recorded(NamedTuple):
-    """Something that the recorder was told: when it began and ended, where, and whether the host waited.
+class Device:
+    """What a device did in profiled steps. ``sizes`` are the bytes of copies by their number.
 
-    Where it takes no time, torch has only said that there is a wait.
+    ``events`` are those of ``profiler.events()``, whose times are microseconds since ``origin``.
     """
 
-    start: int
-    end: int
-    site: Site
-    waits: bool
-
-
-class Log:
-    """What happened on the host, and when steps ended, in nanoseconds since 1970 as in the profiler's events."""
-
-    def __init__(self, start: int) -> None:
-        self.ends = [start]
-        self.entries: list[Recorded] = []
-
-    def stepped(self, now: int) -> None:
-        """A step has ended. The first one, in which the profiler begins, and those after the shown ones are no use."""
-        if not self.full:
-            self.ends.append(now)
+    def __init__(self, events: Iterable[Any], log: Log, origin: int, sizes: Mapping[int, int]) -> None:
+        every = list(events)
+        self._ends, self._log = log.shown, log
+        self._working = _working(every)
+        self._rows = {name: _times(found, origin) for name, found in self._working.items()}
+        self._origin = origin
+        self._seen = seen(every, log, origin, sizes)
 
     @property
-    def full(self) -> bool:
-        """Whether all steps that are shown are done."""
-        return len(self.ends) > STEPS + 1
+    def worked(self) -> bool:
+        """Whether there is a whole step, and the device did something in it."""
+        return len(self._ends) > 1 and bool(self._busy(self._ends[-1]))
 
-    def heard(self, now: int, kind: str, site: Site, spent: int, facts: Mapping[str, object]) -> None:
-        """An event that has just ended."""
-        if kind in _RECORDED and not self.full and len(self.entries) < _LOGGED:
-            self.entries.append(Recorded(now - spent, now, site, not facts.get("non_blocking")))
+    def picture(self) -> dict[str, Any] | None:
+        """Busy intervals and gaps of at most four steps, in nanoseconds since the first of them began.
 
-    @property
-    def shown(self) -> list[int]:
-        """The beginning of the first step to show, and the ends of all: without the first if there are others."""
-        return self.ends[1:] if len(self.ends) > 2 else self.ends
+        None if the device did nothing in them.
+        """
+        ends = self._ends[: STEPS + 1]
+        start, end = ends[0], ends[-1]
+        busy = self._busy(end)
+        if len(ends) < 2 or not busy:
+            return None
+        waits = self._host()
+        rows = {name: _within(row, start, end) for name, row in self._rows.items()}
+        rows["host"] = _within([(one.start, one.end) for one in waits], start, end)
+        gaps, dropped = _gaps(busy, start, end)
+        after = [_site(gap, waits) for gap in gaps]
+        sites = list(dict.fromkeys(site for site in after if site is not None))
+        return {
+            "steps": [moment - start for moment in ends[1:]],
+            "busy_ns": _sum(busy),
+            "idle": 1 - _sum(busy) / (end - start),
+            "rows": {name: _written(few(row), start) for name, row in rows.items()},
+            "gaps": [
+                [begun - start, ended - begun, None if site is None else sites.index(site)]
+                for (begun, ended), site in zip(gaps, after, strict=True)
+            ],
+            "dropped": dropped,
+            "sites": [list(site) for site in sites],
+        }
+
+    def blocked(self) -> dict[str, Any] | None:
+        """What blocked the host in all these steps, and how long the device computed nothing because of it.
+
+        None if the device did nothing in them.
+        """
+        if not self.worked:
+            return None
+        start, end = self._ends[0], self._ends[-1]
+        computed = merged(_within(self._rows["compute"], start, end))
+        # While a copy runs for which nobody waits, no other wait keeps the device from computing.
+        copied = _times(self._unawaited(), self._origin)
+        working = merged([*computed, *_within(copied, start, end)])
+        return {
+            "steps": len(self._ends) - 1,
+            "ns": end - start,
+            "idle_ns": end - start - _sum(computed),
+            "lines": idle.lines_of(working, self._seen.blocked, start, end),
+        }
+
+    def _busy(self, end: int) -> list[Interval]:
+        return merged(_within([one for row in self._rows.values() for one in row], self._ends[0], end))
+
+    def _unawaited(self) -> list[Any]:
+        copies = (event for name in KINDS for event in self._working[name])
+        return [event for event in copies if getattr(event, "id", None) not in self._seen.copies]
+
+    def _host(self) -> list[Blocked]:
+        """What the host spent time with: everything that blocked it, and what was recorded with its time."""
+        timed = [one for one in self._log.entries if one.end > one.start]
+        return [*(Blocked(one.start, one.end, one) for one in timed), *_others(self._seen.blocked, timed)]
 
 
-def device_of(events: Iterable[Any], log: Log, origin: int) -> dict[str, Any] | None:
-    """Busy intervals and gaps as plain data, in nanoseconds since the first shown step began.
-
-    ``events`` are those of ``profiler.events()``, whose times are microseconds since ``origin``. None if the device did
-    nothing in these steps, or there are none.
-    """
-    every = list(events)
-    start, end = log.shown[0], log.shown[-1]
-    working = _working(every)
-    rows = {name: _within(_times(found, origin), start, end) for name, found in working.items()}
-    busy = merged([interval for row in rows.values() for interval in row])
-    if len(log.shown) < 2 or not busy:
-        return None
-    waits = [*log.entries, *_others(every, log.entries, origin)]
-    rows["host"] = _within([(one.start, one.end) for one in waits], start, end)
-    gaps, dropped = _gaps(busy, start, end)
-    after = [_site(gap, waits) for gap in gaps]
-    sites = list(dict.fromkeys(site for site in after if site is not None))
-    return {
-        "steps": [moment - start for moment in log.shown[1:]],
-        "busy_ns": _sum(busy),
-        "idle": 1 - _sum(busy) / (end - start),
-        "rows": {name: _written(few(row), start) for name, row in rows.items()},
-        "gaps": [
-            [begun - start, ended - begun, None if site is None else sites.index(site)]
-            for (begun, ended), site in zip(gaps, after, strict=True)
-        ],
-        "dropped": dropped,
-        "sites": [list(site) for site in sites],
-    }
+def _others(blocked: Iterable[Blocked], timed: Iterable[Recorded]) -> list[Blocked]:
+    """What blocked the host outside of what was recorded with its time."""
+    known = merged((one.start, one.end) for one in timed)
+    return [one for one in blocked if not any(first < one.end and one.start < last for first, last in known)]
 
 
 def merged(intervals: Iterable[Interval], near: int = 0) -> list[Interval]:
@@ -125,7 +133,7 @@ def _working(events: Iterable[Any]) -> dict[str, list[Any]]:
     on_device = [event for event in events if event.device_type == DeviceType.CUDA and not _is_span(event)]
     devices = Counter(event.device_index for event in on_device)
     device = devices.most_common(1)[0][0] if devices else None
-    rows: dict[str, list[Any]] = {"compute": [], **{name: [] for name in _COPIES}}
+    rows: dict[str, list[Any]] = {"compute": [], **{name: [] for name in KINDS}}
     for event in on_device:
         if event.device_index == device:
             rows[_row(str(event.name))].append(event)
@@ -137,7 +145,7 @@ def _is_span(event: Any) -> bool:
 
 
 def _row(name: str) -> str:
-    return next((row for row in _COPIES if name.startswith("Memcpy") and row in name), "compute")
+    return next((row for row in KINDS if name.startswith("Memcpy") and row in name), "compute")
 
 
 def _times(events: Iterable[Any], origin: int) -> list[Interval]:
@@ -150,40 +158,19 @@ def _within(intervals: Iterable[Interval], start: int, end: int) -> list[Interva
     return [(first, last) for first, last in cut if last > first]
 
 
-def _others(events: Iterable[Any], entries: Sequence[Recorded], origin: int) -> list[Recorded]:
-    """The waits of the CUDA runtime outside of what was recorded with its time.
-
-    A wait that torch only mentioned has the line of the mention that is nearest.
-    """
-    calls = _times((e for e in events if e.device_type == DeviceType.CPU and str(e.name) in WAITS), origin)
-    known = merged((one.start, one.end) for one in entries if one.end > one.start)
-    mentions = [one for one in entries if one.start == one.end]
-    return [
-        Recorded(start, end, _mentioned(start, end, mentions), True)
-        for start, end in calls
-        if not any(first < end and start < last for first, last in known)
-    ]
-
-
-def _mentioned(start: int, end: int, mentions: Sequence[Recorded]) -> Site:
-    near = [(max(start - one.end, one.start - end, 0), one.site) for one in mentions]
-    distance, site = min(near, default=(_POINT + 1, NOWHERE), key=lambda pair: pair[0])
-    return site if distance <= _POINT else NOWHERE
-
-
 def _gaps(busy: Sequence[Interval], start: int, end: int) -> tuple[list[Interval], int]:
     """The longest times without work in their order, and how many others there are."""
-    edges = [(start, start), *busy, (end, end)]
-    between = [(one[1], other[0]) for one, other in pairwise(edges)]
-    idle = sorted((gap for gap in between if gap[1] - gap[0] > _IDLE), key=lambda gap: gap[0] - gap[1])
-    return sorted(idle[:_GAPS]), len(idle[_GAPS:])
+    every = (gap for gap in idle.between(busy, start, end) if gap[1] - gap[0] > _IDLE)
+    ordered = sorted(every, key=lambda gap: gap[0] - gap[1])
+    return sorted(ordered[:_GAPS]), len(ordered[_GAPS:])
 
 
-def _site(gap: Interval, waits: Iterable[Recorded]) -> Site | None:
+def _site(gap: Interval, waits: Iterable[Blocked]) -> Site | None:
     """The line of the wait that ended last before the device worked again."""
-    ended = [one for one in waits if one.waits and one.start < one.end <= gap[1]]
+    blocking = [one for one in waits if one.entry is None or one.entry.waits]
+    ended = [one for one in blocking if one.start < one.end <= gap[1]]
     last = max(ended, default=None, key=lambda one: one.end)
-    return last.site if last is not None and last.site.path else None
+    return last.entry.site if last is not None and last.entry is not None and last.entry.site.path else None
 
 
 def _sum(intervals: Iterable[Interval]) -> int:

@@ -9,13 +9,13 @@ from markupsafe import Markup
 
 from torchlint.base import paths
 from torchlint.confirm.case import size
+from torchlint.confirm.costs import Basis
 from torchlint.confirm.evidence import EVALUATION, Event
 from torchlint.confirm.html.words import NOTABLE
 from torchlint.confirm.places import real
 from torchlint.confirm.rates import each_step, per_step, phase_of
 from torchlint.confirm.result import Result
 from torchlint.confirm.totals import blocks
-from torchlint.confirm.verdict import Basis
 from torchlint.report.figures import duration, number
 
 _LAYERS = ("convolution", "recurrent")
@@ -66,17 +66,16 @@ def lines(result: Result) -> list[Line]:
 
 
 def _judge(line: Line, result: Result) -> None:
-    """The figures of a line: modeled for what blocks the host, measured for work of the host itself."""
-    run, prices = result.run, result.prices
+    """The figures of a line: what blocks the host there or, if that takes longer, work of the host itself."""
+    run, costs = result.run, result.costs
     line.phase = phase_of(run, line.events)
     line.rate = max((per_step(run, same, line.phase) or 0.0 for same in _by_kind(line.events)), default=0.0)
     line.bytes = each_step(run, line.events, lambda _, part: part.bytes, line.phase) or 0.0
-    priced = [event for event in line.events if blocks(event)]
+    waits = costs.of([event for event in line.events if blocks(event)], line.phase)
     timed = [event for event in line.events if not blocks(event) and event.ns]
-    modeled = each_step(run, priced, prices.of, line.phase) or 0.0
     measured = (each_step(run, timed, lambda _, part: part.ns, line.phase) or 0.0) / 1000
-    if modeled and run.mode != "cpu":
-        line.us, line.basis = modeled, Basis.MODELED
+    if waits is not None and waits.us:
+        line.us, line.basis = waits
     if measured > (line.us or 0.0):
         line.us, line.basis = measured, Basis.MEASURED
 

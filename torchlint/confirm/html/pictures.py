@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torchlint.confirm.answer import BLOCKED, DATA, Answer
+from torchlint.confirm.answer import BLOCKED, DATA, IDLE, Answer
 from torchlint.confirm.evidence import EVALUATION, Run
 from torchlint.confirm.html.lines import Line
 from torchlint.report.figures import duration, percent
@@ -97,7 +97,7 @@ def segments(answer: Answer) -> list[Segment]:
     found: list[Segment] = []
     at = 0.0
     for part in answer.parts:
-        kind = {DATA: "data", BLOCKED: "blocked"}.get(part.name, "rest")
+        kind = {DATA: "data", BLOCKED: "blocked", IDLE: "blocked"}.get(part.name, "rest")
         width = WIDTH * part.us / whole
         share = percent(min(part.us / answer.step_us, 1.0)) if answer.step_us else ""
         found.append(Segment(at, width, kind, part.name, duration(part.us), share, part.basis.value))

@@ -35,7 +35,7 @@ def function_calls(case: Case) -> Verdict:
         figures += f", {number(each)} a step"
     if (total(calls) if each is None else each) < case.recipe.least:
         return case.too_few(figures, calls)
-    return case.confirmed(calls, case.waited(figures))
+    return case.confirmed(calls, figures, priced=case.of("sync"))
 
 
 def _calls(case: Case) -> list[Event]:

@@ -85,7 +85,7 @@ def host_content(case: Case) -> Verdict:
         return case.refuted(f"{figures}: made on the device, with nothing made on the host or copied")
     if runs < case.recipe.least and spent < _MILLISECOND:
         return case.too_few(figures)
-    return case.confirmed(moved or case.evaluated_events, figures, timed=case.timed)
+    return case.confirmed(moved or case.evaluated_events, figures)
 
 
 def loader_waits(case: Case) -> Verdict:

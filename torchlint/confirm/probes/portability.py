@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from torchlint.confirm.case import Case, times, where
+from torchlint.confirm.costs import Basis
 from torchlint.confirm.places import Place
 from torchlint.confirm.probes.probe import Probe
-from torchlint.confirm.verdict import Basis, Status, Verdict
+from torchlint.confirm.verdict import Status, Verdict
 
 _SIGNS = ("cuda", "nvidia", "accelerator")
 

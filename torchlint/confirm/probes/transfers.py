@@ -31,13 +31,13 @@ def synchronizations(case: Case) -> Verdict:
             each = float(count)
         if each <= case.recipe.least:
             return case.too_few(f"{number(each)} synchronizations a step", waits)
-        reason = case.waited(f"{times(count, 'synchronization')}, {number(each)} a step")
-        return case.confirmed(waits, reason, timed=case.timed)
+        reason = f"{times(count, 'synchronization')}, {number(each)} a step"
+        return case.confirmed(waits, reason)
     if count < case.recipe.least:
         return case.too_few(f"{times(count, 'synchronization')} in the whole run", waits)
     lines = where(event.place for event in waits)
-    reason = case.waited(f"{times(count, 'synchronization')} at {lines}")
-    return case.confirmed(waits, reason, timed=case.timed)
+    reason = f"{times(count, 'synchronization')} at {lines}"
+    return case.confirmed(waits, reason)
 
 
 def blocking_uploads(case: Case) -> Verdict:
@@ -54,7 +54,7 @@ def blocking_uploads(case: Case) -> Verdict:
     memory = "all from pinned memory" if not pageable else f"{pageable:,} from pageable memory, to be pinned first"
     copied = size(sum(event.bytes for event in blocking))
     reason = f"{times(total(blocking), 'copy')} that the host waited for, {copied}; {memory}"
-    return case.confirmed(blocking, case.waited(reason))
+    return case.confirmed(blocking, reason)
 
 
 def repeated_uploads(case: Case) -> Verdict:
@@ -66,7 +66,7 @@ def repeated_uploads(case: Case) -> Verdict:
         return case.too_few("ran once", uploads)
     copied = size(sum(event.bytes for event in uploads))
     reason = f"{times(total(uploads), 'copy')} to the device, {copied}, of which one would do"
-    return case.confirmed(uploads, case.waited(reason))
+    return case.confirmed(uploads, reason)
 
 
 def pageable_uploads(case: Case) -> Verdict:
@@ -80,7 +80,7 @@ def pageable_uploads(case: Case) -> Verdict:
     if total(pageable) < case.recipe.least:
         return case.too_few("ran once", pageable)
     copied = size(sum(event.bytes for event in pageable))
-    return case.confirmed(pageable, case.waited(f"{times(total(pageable), 'copy')} from pageable memory, {copied}"))
+    return case.confirmed(pageable, f"{times(total(pageable), 'copy')} from pageable memory, {copied}")
 
 
 def asynchronous_downloads(case: Case) -> Verdict:
@@ -104,7 +104,7 @@ def enlarged_uploads(case: Case) -> Verdict:
         return case.too_few("ran once", uploads)
     copied = size(sum(event.bytes for event in uploads))
     reason = f"{times(total(uploads), 'copy')} to the device, {copied}, of what the host had enlarged"
-    return case.confirmed(uploads, case.waited(reason))
+    return case.confirmed(uploads, reason)
 
 
 def pageable_batches(case: Case) -> Verdict:
@@ -123,7 +123,7 @@ def pageable_batches(case: Case) -> Verdict:
         return case.refuted(f"all {times(total(mine), 'copy')} are from pinned memory{waiting}", mine)
     copied = size(sum(event.bytes for event in pageable))
     reason = f"{times(total(pageable), 'copy')} from pageable memory, {copied}{waiting}"
-    return case.confirmed(pageable, case.waited(reason))
+    return case.confirmed(pageable, reason)
 
 
 def _waiting(batches: list[Event]) -> str:
@@ -149,7 +149,7 @@ def born_on_host(case: Case) -> Verdict:
     copied = size(sum(event.bytes for event in uploads))
     lines = where(event.place for event in uploads)
     reason = f"{times(total(uploads), 'copy')} of what the host had made, {copied}, at {lines}"
-    return case.confirmed(uploads, case.waited(reason))
+    return case.confirmed(uploads, reason)
 
 
 def _made_here(event: Event, place: Place) -> bool:
@@ -174,7 +174,7 @@ def whole_downloads(case: Case) -> Verdict:
     reason = f"{times(total(downloads), 'copy')} to the host, {size(copied)}, to be reduced there"
     if copied <= total(downloads) * _FEW_BYTES:
         return case.refuted(f"{reason}: too little for the copies to matter", downloads)
-    return case.confirmed(downloads, case.waited(reason))
+    return case.confirmed(downloads, reason)
 
 
 def round_trips(case: Case) -> Verdict:
@@ -190,7 +190,7 @@ def round_trips(case: Case) -> Verdict:
     proof = "the same memory" if linked else "by way of NumPy, as the analysis has it"
     lines = where(event.place for event in back)
     reason = f"{times(total(downloads), 'copy')} to the host, {times(total(back), 'copy')} back at {lines} ({proof})"
-    return case.confirmed([*downloads, *back], case.waited(reason))
+    return case.confirmed([*downloads, *back], reason)
 
 
 def _left_at(event: Event, downloads: list[Event]) -> bool:

@@ -105,9 +105,7 @@ class FactoryThenMove(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.MOVE, of_library(GENERATORS))
     layout = False
-    recipe = Recipe(
-        "born-on-host", "finding", "a tensor created on the host is copied to the device", least=2, share=0.001
-    )
+    recipe = Recipe("born-on-host", "finding", "a tensor created on the host is copied to the device", least=2)
 
     @on.move
     def check_content(self, move: Move) -> None:

@@ -79,7 +79,7 @@ class ListOfNdarrays(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, identifiers(*ARRAY_LIBRARIES))
     layout = False
-    recipe = Recipe("array-lists", "finding", "the argument is a list of ndarrays", share=0.001)
+    recipe = Recipe("array-lists", "finding", "the argument is a list of ndarrays")
 
     @on.call("torch.tensor", "torch.as_tensor", "torch.asarray", *LEGACY)
     def check(self, node: cst.Call) -> None:

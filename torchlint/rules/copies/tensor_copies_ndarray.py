@@ -100,7 +100,7 @@ class TensorCopiesNdarray(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, identifiers(*ARRAY_LIBRARIES))
     layout = False
-    recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype", share=0.001)
+    recipe = Recipe("array-copies", "finding", "the argument is an ndarray of the tensor's dtype")
 
     @on.call("torch.tensor")
     def check(self, node: cst.Call) -> None:

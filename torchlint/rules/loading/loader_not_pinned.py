@@ -102,7 +102,7 @@ class LoaderNotPinned(Rule):
     severity = Severity.WARNING
     fix = "sometimes"
     layout = False
-    recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory", share=0.01)
+    recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory")
 
     @on.loader
     def feeds(self, loader: Loader) -> None:

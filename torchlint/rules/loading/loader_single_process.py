@@ -109,7 +109,7 @@ class LoaderSingleProcess(Rule):
     default = False
     needs = (concepts.STEPS, concepts.ON_ACCELERATOR)
     layout = False
-    recipe = Recipe("loader-waits", "finding", "the program waits at least a millisecond for each batch", share=0.01)
+    recipe = Recipe("loader-waits", "finding", "the program waits at least a millisecond for each batch")
 
     @on.loader
     def loads(self, loader: Loader) -> None:

@@ -103,7 +103,7 @@ class UnpinnableBatch(Rule):
     group = "preview"
     needs = (identifiers("pin_memory"), identifiers("collate_fn"))
     layout = False
-    recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory", share=0.01)
+    recipe = Recipe("pageable-batches", "finding", "batches are copied to the device from pageable memory")
 
     @on.loader
     def pins(self, loader: Loader) -> None:

@@ -94,7 +94,6 @@ class EmptyCacheInLoop(Rule):
         "the cache is emptied in every step, which takes a part of the step's time",
         least=0.5,
         each="step",
-        share=0.001,
         functions=EMPTYING,
     )
 

@@ -81,7 +81,6 @@ class ExplicitSynchronize(Rule):
         "the host synchronizes in every step, and is blocked for a part of it",
         least=0.5,
         each="step",
-        share=0.001,
         functions=("torch.cuda.synchronize", "torch.accelerator.synchronize"),
     )
 

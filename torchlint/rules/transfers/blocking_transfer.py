@@ -95,7 +95,7 @@ class BlockingTransfer(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, any_of(concepts.LOADERS, concepts.BACKWARD))
     layout = False
-    recipe = Recipe("blocking-uploads", "evidence", "copies to the device that block the host", least=2, share=0.01)
+    recipe = Recipe("blocking-uploads", "evidence", "copies to the device that block the host", least=2)
 
     @on.move
     def copies(self, move: Move) -> None:

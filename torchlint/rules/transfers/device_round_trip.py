@@ -84,9 +84,7 @@ class DeviceRoundTrip(Rule):
         any_of(concepts.MOVE, all_of(of_library(["tensor", "as_tensor", "asarray"]), identifiers("device"))),
     )
     layout = False
-    recipe = Recipe(
-        "round-trips", "evidence", "copies to the host, and copies of the results back to the device", share=0.005
-    )
+    recipe = Recipe("round-trips", "evidence", "copies to the host, and copies of the results back to the device")
 
     @on.within("cpu", "item", "tolist", "to", *CPU_TYPES)
     @on.within("to", "cuda", "tensor", "as_tensor", "asarray")
