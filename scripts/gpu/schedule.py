@@ -73,25 +73,24 @@ class Schedule:
     def _ended(self, task: Task) -> list[Task]:
         """Take in the last of a task. Returns what is still to do."""
         alone, late = task.ended(), task.late()
-        rows = task.stop()
-        self._add(task.name, rows)
-        spent = round(time.monotonic() - self._began[task.name], 1)
-        self._found[task.name]["seconds"] = spent
-        rest = task.rest()
+        self._add(task.name, task.stop())
+        rest, again = task.rest(), task.doing is not None
         if alone and not task.failed():
             rest = []
         elif alone:
             self._add(task.name, [task.crashed()])
         elif late:
             self._add(task.name, [differs(task.item(), "failed", f"took longer than {task.limit:g} seconds")])
+            again = again and task.part.together  # the time of the others is used up
         else:
-            self._add(task.name, [{"left": [task.item(), *rest]}])
-            rest = []
-        if rest and late and not task.part.together:  # their time is used up
+            rest, again = ([task.doing, *rest] if task.doing else rest), False
+        if rest and not again:
             self._add(task.name, [{"left": rest}])
             rest = []
+        spent = self._found[task.name]["seconds"] = round(time.monotonic() - self._began[task.name], 1)
         self._changed()
-        sys.stderr.write(f"{task.name}: {spent} s, {len(task.items) - len(rest)} done\n")
+        more = f" and {len(task.items) - 1} more" if len(task.items) > 1 else ""
+        sys.stderr.write(f"{spent:6} s  {task.name}: {task.items[0]}{more}\n")
         return [Task(task.name, task.part, rest)] if rest else []
 
     def _add(self, name: str, rows: list[Row]) -> None:

@@ -112,9 +112,9 @@ class Task:
         return differs(self.item(), "failed", f"status {self._child.returncode}: {errors[-500:]}")
 
     def item(self) -> str:
-        """The item that it works on, or worked on last."""
+        """The item that it works on, or worked on last; the part, before the first."""
         return self.doing or self.name
 
     def rest(self) -> list[str]:
-        """The items after the one that it worked on last."""
-        return self.items[self.items.index(self.doing) + 1 :] if self.doing else []
+        """The items after that."""
+        return self.items[self.items.index(self.doing) + 1 :] if self.doing else self.items
