@@ -90,19 +90,21 @@ def _fresh() -> None:
     cudnn.enabled, cudnn.benchmark, cudnn.deterministic = True, False, False
 
 
+def verdicts(path: str, mode: str | None = None) -> list[dict[str, Any]]:
+    """The verdicts of a program, with rule and line."""
+    judged = observed(path, mode)
+    return [
+        {"rule": finding.rule, "line": finding.span.line, **verdict_document(verdict)}
+        for finding, verdict in zip(judged.findings, judged.verdicts, strict=True)
+    ]
+
+
 def main() -> None:
     """Print the verdicts of each program by rule and line."""
-    found = {}
     paths, mode = sys.argv[1:], None
     if paths[0] == "--mode":
         mode, paths = paths[1], paths[2:]
-    for path in paths:
-        judged = observed(path, mode)
-        found[path] = [
-            {"rule": finding.rule, "line": finding.span.line, **verdict_document(verdict)}
-            for finding, verdict in zip(judged.findings, judged.verdicts, strict=True)
-        ]
-    sys.stdout.write(json.dumps(found) + "\n")
+    sys.stdout.write(json.dumps({path: verdicts(path, mode) for path in paths}) + "\n")
 
 
 if __name__ == "__main__":

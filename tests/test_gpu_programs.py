@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     torch = pytest.importorskip("torch")
 
-from scripts import gpu_parts
+from scripts.gpu import verdicts as known
 from tests import programs_runner
 from tests.gpu_help import SAYS, DebugMode, warned
 from torchlint.confirm.documents import verdict_document
@@ -63,7 +63,7 @@ def test_verdicts_of_gpu_mode_are_those_of_the_simulation(monkeypatch: pytest.Mo
             given = verdicts.get((mark[1], number))
             same += given is not None and given["status"] == mark[2]
             if given is None or given["status"] != mark[2]:
-                verdict, why = gpu_parts.judged(mark[2], given, line)
+                verdict, why = known.judged(mark[2], given, line)
                 if verdict == "fault":
                     faults.append(f"{path.name}:{number} {mark[1]} {mark[2]}: {why}")
     assert faults == []

@@ -21,7 +21,7 @@ from torchlint.confirm.rates import Figure, each_step, time_of
 from torchlint.confirm.totals import blocks
 
 EVALUATIONS = "evaluation"  # the kind of the events of marks
-_HOST = frozenset(("array", "arrays", "data", "batch", "pin"))
+_HOST = frozenset(("array", "arrays", "data", "batch"))
 # Functions whose calls wait for what was queued before.
 _WAITING = frozenset(("torch.cuda.synchronize", "torch.accelerator.synchronize", "torch.cuda.empty_cache"))
 _Key = tuple[str, Place]

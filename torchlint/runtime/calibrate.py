@@ -94,17 +94,19 @@ def prices() -> dict[str, float]:
     }
 
 
-def taking_turns(works: Mapping[str, Callable[[], Any]], rounds: int = _ROUNDS) -> dict[str, list[float]]:
+def taking_turns(
+    works: Mapping[str, Callable[[], Any]], rounds: int = _ROUNDS, warm: int = _WARM
+) -> dict[str, list[float]]:
     """Microseconds until the device is done with each work, in rounds of random order after some for warming up."""
     order = random.Random(0)
     spent: dict[str, list[float]] = {name: [] for name in works}
-    for number in range(_WARM + rounds):
+    for number in range(warm + rounds):
         for name in order.sample(list(works), len(works)):
             torch.cuda.synchronize()
             start = perf_counter_ns()
             works[name]()
             torch.cuda.synchronize()
-            if number >= _WARM:
+            if number >= warm:
                 spent[name].append((perf_counter_ns() - start) / 1000)
     return spent
 
@@ -139,12 +141,12 @@ def synchronizing() -> dict[str, int]:
 
     Every probe moves its operand to the device and reads its result; these are subtracted.
     """
-    least = _waits(PROBES["identity"])
-    counts = {name: _waits(probe) for name, probe in PROBES.items()}
+    least = waits(PROBES["identity"])
+    counts = {name: waits(probe) for name, probe in PROBES.items()}
     return {name: max(count - least, 0) if count >= 0 else -1 for name, count in counts.items()}
 
 
-def _waits(probe: Callable[[str], Any]) -> int:
+def waits(probe: Callable[[str], Any]) -> int:
     """The synchronizations that torch warns of; -1 if the probe fails."""
     try:
         probe("cuda")  # loads libraries

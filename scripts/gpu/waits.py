@@ -1,23 +1,18 @@
-"""``python scripts/gpu_waits.py``: whether waits on a real GPU are reported as the companion expects them of torch.
+"""Whether waits on a real GPU are reported as the companion expects them of torch.
 
-Each check is a few operations of which it is known how often the host waits, and for what. Prints a list of problems as
-JSON on the last line.
+Each check is a few operations of which it is known how often the host waits, and for what.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import torch
 
+from scripts.gpu.common import Row, Settings, differs
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.waits import Waits
 
@@ -78,9 +73,8 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], dict[str, int]]] = {
 }
 
 
-def main() -> int:
+def waits(_: Settings, __: Iterator[str]) -> Iterator[Row]:
     """Run all checks."""
-    problems = []
     heard: list[str] = []
     patches = Patches()
     reports = Waits(heard.append)
@@ -88,6 +82,18 @@ def main() -> int:
     for act, _ in CHECKS.values():  # loads libraries, and fills the cache of memory
         act(x.clone())
     reports.on(patches)
+    yield from (differs(name, "fault", problem) for name, problem in _problems(x, heard))
+    reports.off()
+    patches.restore()
+    heard.clear()
+    x[0].item()
+    if heard:
+        yield differs("the end", "fault", "reports do not end")
+    if torch.cuda.get_sync_debug_mode() != 0:
+        yield differs("the end", "fault", "the mode stays")
+
+
+def _problems(x: Any, heard: list[str]) -> Iterator[tuple[str, str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for name, (act, wanted) in CHECKS.items():
@@ -95,21 +101,8 @@ def main() -> int:
             heard.clear()
             try:
                 act(given)
-            except Exception as error:
-                problems.append(f"{name}: {type(error).__name__}: {str(error)[:120]}")
-            if Counter(heard) != Counter(wanted):
-                problems.append(f"{name}: {dict(Counter(heard))} instead of {wanted}")
-    heard.clear()
-    reports.off()
-    patches.restore()
-    x[0].item()
-    if heard:
-        problems.append("reports do not end")
-    if torch.cuda.get_sync_debug_mode() != 0:
-        problems.append("the mode stays")
-    sys.stdout.write(json.dumps(problems) + "\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            except Exception as error:  # of which nothing is expected
+                yield name, f"{type(error).__name__}: {str(error)[:120]}"
+            found = Counter(heard)
+            if found != Counter(wanted):
+                yield name, f"{dict(found)} instead of {wanted}"
