@@ -35,9 +35,14 @@ def told_apart(events: Sequence[dict[str, Any]], blocked: Mapping[str, Any] | No
     parts = _parts(blocked)
     found = []
     for event in events:
-        known = parts.get(tuple(event["site"]), ()) if event["kind"] == "sync" else ()
+        known = parts.get(tuple(event["site"])) if event["kind"] == "sync" else None
+        if known is None:
+            found.append(event)
+            continue
         made = [{**_with(event, one.of), "kind": one.kind, "facts": one.facts, "each": None} for one in known]
-        rest = _with(event, partial(_less, parts=known)) if known else event
+        rest = _with(event, partial(_less, parts=known))
+        if event["facts"].get("why") == "index":  # of which the profile shows that they were no copies
+            rest["facts"] = {**event["facts"], "why": "stream"}
         found += [one for one in [*made, rest] if one["count"]]
     return found
 
