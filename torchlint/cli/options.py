@@ -329,7 +329,10 @@ def _program(group: argparse.ArgumentParser, modes: tuple[str, ...], where: str)
 
 def _judging(group: argparse.ArgumentParser) -> None:
     group.add_argument(
-        "--profile", metavar="NAME", default="nominal", help="prices for modeled times; default: nominal"
+        "--profile",
+        metavar="NAME",
+        default="nominal",
+        help="prices for modeled times: h200, a file of torchlint calibrate, or nominal, the default",
     )
     group.add_argument(
         "--gpu-step",
