@@ -44,21 +44,36 @@ def frame_of(text: str) -> Frame:
 
 
 class Site(NamedTuple):
-    """A place in the linted files: a function, and the name of what it called there, if that is known."""
+    """A place in the linted files: a function, and the name of what it called there, if that is known.
+
+    ``lines`` are all that it can be, if more than the name tells them apart.
+    """
 
     path: str
     frame: Frame
     called: str
+    lines: tuple[int, ...] = ()
+
+
+class Innermost(NamedTuple):
+    """A function in the linted files: which one of a stack, and the file."""
+
+    at: int
+    path: str
 
 
 Find = Callable[[Frame], "str | None"]
 
 
-def site(stack: Sequence[Frame], find: Find) -> Site | None:
+def innermost(stack: Sequence[Frame], find: Find) -> Innermost | None:
     """The innermost function of a stack, which begins outside, that is in the linted files; ``find`` names its file."""
     for at in range(len(stack) - 1, -1, -1):
         path = find(stack[at])
         if path is not None:
-            called = stack[at + 1].function if at + 1 < len(stack) else ""
-            return Site(path, stack[at], called)
+            return Innermost(at, path)
     return None
+
+
+def called_by(stack: Sequence[Frame], at: int) -> str:
+    """The name of what a function of a stack has called; empty if it runs itself."""
+    return stack[at + 1].function if at + 1 < len(stack) else ""

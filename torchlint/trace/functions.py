@@ -15,6 +15,9 @@ _FORMATS = "__format__"
 # Operators of PyTorch that make a Python value of a tensor: for a condition, and for anything else.
 CONDITION = "aten::is_nonzero"
 CONVERSIONS = (CONDITION, "aten::item")
+# Those that an index with a tensor in it is: of what is read, and of what is written.
+_INDEX, _WRITE = "aten::index", "aten::index_put_"
+OPERATORS = frozenset({*CONVERSIONS, _INDEX, _WRITE})
 _CONDITIONS = (ast.Assert, ast.BoolOp, ast.If, ast.IfExp, ast.Not, ast.While)
 _OPERATORS = (ast.AugAssign, ast.BinOp, ast.Subscript)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -31,10 +34,10 @@ class Function(NamedTuple):
     def lines(self, called: str) -> tuple[int, ...]:
         """The lines on which its own code calls something with this name, in order.
 
-        An empty name stands for what calls no function, such as an operator, and the names of :data:`CONVERSIONS` for
-        what makes a Python value of a tensor in this way.
+        An empty name stands for what calls no function, such as an operator, and the names of :data:`OPERATORS` for
+        what calls these operators of PyTorch without a function.
         """
-        return tuple(sorted({line for node, line in self._own() if _calls(node, called)}))
+        return tuple(sorted({line for node, line in self._own() if calls(node, called)}))
 
     def _own(self) -> Iterator[tuple[ast.AST, int]]:
         """Its nodes without those of functions in it, each with its line or that of the node around it."""
@@ -72,7 +75,16 @@ class Functions:
         return max(found, key=lambda each: each.first, default=None)
 
 
-def _calls(node: ast.AST, called: str) -> bool:
+def is_named_call(node: ast.AST | None) -> bool:
+    """Whether it is the call of a function by a name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name)
+
+
+def calls(node: ast.AST, called: str) -> bool:
+    """Whether a syntax node can call what has this name; see :meth:`Function.lines`."""
+    if called in (_INDEX, _WRITE):
+        written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        return isinstance(node, ast.Subscript) and (written or called == _INDEX) and not _is_plain(node.slice)
     if called in CONVERSIONS:
         return isinstance(node, _CONDITIONS if called == CONDITION else ast.Subscript) or _constructs(node)
     if not called:
@@ -85,6 +97,15 @@ def _calls(node: ast.AST, called: str) -> bool:
         return False
     function = node.func
     return called == (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None))
+
+
+def _is_plain(index: ast.expr) -> bool:
+    """Whether an index has no tensor in it for certain: numbers, slices, ``None`` and ``...``."""
+    if isinstance(index, ast.Tuple):
+        return all(map(_is_plain, index.elts))
+    if isinstance(index, ast.UnaryOp):
+        return _is_plain(index.operand)
+    return isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and not isinstance(index.value, bool))
 
 
 def _constructs(node: ast.AST) -> bool:
