@@ -25,9 +25,10 @@ def words(one: Observed) -> str:
     if one.microseconds:
         said += f", {duration(one.microseconds / (one.steps or 1))}"
         said += f" ({percent(one.share)})" if one.share is not None else "" if one.steps else " in all"
-    if one.idle_us:
-        said += f", which left the GPU idle for {duration(one.idle_us / (one.steps or 1))}"
     said += _uncertain(one)
+    if one.idle_us:
+        cause = "it" if often == 1 else "them"
+        said += f"; the GPU was idle for {duration(one.idle_us / (one.steps or 1))} because of {cause}"
     return f"{said}: {visible(one.detail)}" if one.detail else said
 
 
@@ -99,11 +100,10 @@ def _mean(one: Recording) -> str:
 def _idle(one: Recording) -> str:
     """How much of the GPU's gaps is due to waits and copies."""
     share = f" ({percent(one.idle_us / one.steps_us)})" if one.steps_us else ""
-    often = "a step" if one.steps else "in all"
-    return (
-        f"waits and copies left the GPU idle for {duration(one.idle_us / (one.steps or 1))} {often}{share}; the rest of "
-        "its gaps is the time that the host takes to give it work"
-    )
+    said = f"waits and copies left the GPU idle for {duration(one.idle_us / (one.steps or 1))}"
+    said += f"{' a step' if one.steps else ''}{share}"
+    others = ", and the rest of its gaps is the time that the host takes to give it work"
+    return said + (others if any(kind == "idle" for kind, _, _ in one.totals) else "")
 
 
 def observed_document(one: Observed) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 _PYTHON = re.compile(r"(?P<path>.+)\((?P<line>\d+)\): (?P<function>.+)", re.DOTALL)
 _BUILTIN = re.compile(r"<(?:built-in )?(?:method|function) '?(\w+)")
 _PROFILER = ("torch/profiler/", "torch/autograd/profiler.py")
+_WRAPPER = re.compile(r"wrap|decorate|^(?:inner|_fn|_use_grad)$")
 # What builds a file's own paths on the machine that recorded it.
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -43,10 +44,15 @@ def frame_of(text: str) -> Frame:
     return Frame("", 0, built_in[1] if built_in else text)
 
 
+def is_wrapper(function: str) -> bool:
+    """Whether a function has the name of one that decorators put around others, such as that of `torch.no_grad`."""
+    return _WRAPPER.search(function) is not None
+
+
 class Site(NamedTuple):
     """A place in the linted files: a function, and the name of what it called there, if that is known.
 
-    ``lines`` are all that it can be, if more than the name tells them apart.
+    ``lines`` are all that it can be, if more than this name says it.
     """
 
     path: str

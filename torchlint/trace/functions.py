@@ -6,12 +6,15 @@ import ast
 import builtins
 import warnings
 from collections.abc import Iterator
+from types import BuiltinFunctionType
 from typing import NamedTuple
 
 _MODULE = "<module>"
 # What stands for a call of these methods in source text.
 _LOOPS = ("__iter__", "__next__")
 _FORMATS = "__format__"
+# They are functions until Python 3.11.
+_COMPREHENSIONS = {"<listcomp>": ast.ListComp, "<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp}
 # Operators of PyTorch that make a Python value of a tensor: for a condition, and for anything else.
 CONDITION = "aten::is_nonzero"
 CONVERSIONS = (CONDITION, "aten::item")
@@ -21,6 +24,7 @@ OPERATORS = frozenset({*CONVERSIONS, _INDEX, _WRITE})
 _CONDITIONS = (ast.Assert, ast.BoolOp, ast.If, ast.IfExp, ast.Not, ast.While)
 _OPERATORS = (ast.AugAssign, ast.BinOp, ast.Subscript)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_BUILTIN = frozenset(name for name, value in vars(builtins).items() if isinstance(value, BuiltinFunctionType))
 
 
 class Function(NamedTuple):
@@ -80,6 +84,11 @@ def is_named_call(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name)
 
 
+def is_builtin_call(node: ast.AST | None) -> bool:
+    """Whether it calls a function of Python's own, such as ``print``, which is a function for a profiler."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BUILTIN
+
+
 def calls(node: ast.AST, called: str) -> bool:
     """Whether a syntax node can call what has this name; see :meth:`Function.lines`."""
     if called in (_INDEX, _WRITE):
@@ -93,6 +102,8 @@ def calls(node: ast.AST, called: str) -> bool:
         return True
     if called == _FORMATS and isinstance(node, ast.FormattedValue):
         return True
+    if called in _COMPREHENSIONS:
+        return isinstance(node, _COMPREHENSIONS[called])
     if not isinstance(node, ast.Call):
         return False
     function = node.func

@@ -9,7 +9,7 @@ from heapq import merge
 from typing import Any, NamedTuple, TypeGuard
 
 from torchlint.trace.device import Device, Thread
-from torchlint.trace.frames import Frame, frame_of
+from torchlint.trace.frames import Frame, frame_of, is_wrapper
 from torchlint.trace.functions import OPERATORS
 from torchlint.trace.host import is_on_host
 from torchlint.trace.moments import DATA, READ, WAIT, WAITS, Moment
@@ -102,9 +102,17 @@ class Timeline:
                 yield one
 
     def name(self, thread: Thread, called: Called) -> str:
-        """The name of what was called."""
-        stacks = self._operators if called.is_operator else self._stacks
-        return self._frames_of(stacks[thread].names([called.number]))[0].function
+        """The name of what was called; that of a function around which a decorator has put another."""
+        if called.is_operator:
+            return self._frames_of(self._operators[thread].names([called.number]))[0].function
+        functions, call = self._stacks[thread], called.number
+        while is_wrapper(name := self._frames_of(functions.names([call]))[0].function):
+            begin, end = functions.span(call)
+            longest = max(functions.within(begin, end, call + 1), key=functions.length, default=None)
+            if longest is None:
+                break
+            call = longest
+        return name
 
     # -- collecting ------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from torchlint.trace.flow import Flow
-from torchlint.trace.functions import Function, calls, is_named_call
+from torchlint.trace.functions import Function, calls, is_builtin_call, is_named_call
 
 _LARGEST = 4000  # steps of an evaluation; the time grows with their square
 
@@ -74,8 +74,8 @@ class Order:
 class _Ways:
     """What can follow on what in a function, without a call that would have been seen in between.
 
-    A step may happen unseen: what is called can have another name, or be no function for the profiler. If calls of a
-    name are seen and only one step is one, it always is.
+    A step may happen unseen: what is called can have another name, or be no function for the profiler. It is always
+    seen if it calls a function of Python's own, or if it alone calls something with a name that is seen.
     """
 
     def __init__(self, flow: Flow, able: dict[str, int]) -> None:
@@ -84,7 +84,9 @@ class _Ways:
         for steps in able.values():
             self._able |= steps
         single = (steps for steps in able.values() if steps.bit_count() == 1)
-        self._certain = sum(steps for steps in single if is_named_call(flow.nodes[steps.bit_length() - 1]))
+        certain = {at for at, node in enumerate(flow.nodes) if is_builtin_call(node)}
+        certain |= {at for at in (steps.bit_length() - 1 for steps in single) if is_named_call(flow.nodes[at])}
+        self._certain = sum(1 << at for at in certain)
         self._following: dict[int, int] = {}
         self.after = lru_cache(maxsize=None)(self._after)
         self.before = lru_cache(maxsize=None)(self._before)

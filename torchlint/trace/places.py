@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from torchlint.trace.files import Files
-from torchlint.trace.frames import Frame, called_by, innermost
+from torchlint.trace.frames import Frame, innermost
 from torchlint.trace.functions import Function
 from torchlint.trace.kineto import Called, Seen, Thread, Timeline
 from torchlint.trace.moments import DOWNLOAD, UPLOAD, WAIT, Moment
@@ -44,29 +44,28 @@ def placed(timeline: Timeline, files: Files) -> Iterator[Placed]:
     lines: dict[int, tuple[int, ...]] = {}
     orders: dict[Function, Order] = {}
     for (function, thread, call), happened in inside.items():
-        if function not in orders:
+        known = {at: function.lines(_name(timeline, thread, at.inner)) for at in happened}
+        several = [at for at, able in known.items() if len(able) > 1]
+        if several and function not in orders:
             orders[function] = Order(function)
-        places = _places(orders[function], timeline, thread, call, happened)
+        places = _places(orders[function], timeline, thread, call, several) if several else {}
         for at, numbers in happened.items():
             kinds = {everything[number][0].kind for number in numbers}
-            fitting = [place.line for place in places[at] if _fits(place, kinds)]
-            lines |= dict.fromkeys(numbers, tuple(sorted(set(fitting))))
+            fitting = {place.line for place in places.get(at, ()) if _fits(place, kinds)}
+            lines |= dict.fromkeys(numbers, tuple(sorted(fitting)) or known[at])
     for number, (moment, stack) in enumerate(everything):
         yield moment, stack, lines.get(number, ())
 
 
 def _at(seen: Seen, files: Files) -> tuple[_At | None, Function | None]:
-    """Where this was seen, if several lines of a function can be it."""
+    """Where this was seen, and the function, if it is known."""
     found = innermost(seen.stack, files.find)
     if found is None or found.at >= len(seen.calls):
-        return None, None
-    function = files.function(found.path, seen.stack[found.at])
-    if function is None or len(function.lines(called_by(seen.stack, found.at))) < 2:
         return None, None
     below = [Called(0.0, False, call) for call in seen.calls[found.at + 1 :]]
     below += [Called(0.0, True, operator) for operator in seen.operators]
     inner = below[0] if below else Called(seen.moment.time, True, -1)
-    return _At(seen.thread, seen.calls[found.at], inner), function
+    return _At(seen.thread, seen.calls[found.at], inner), files.function(found.path, seen.stack[found.at])
 
 
 def _places(
@@ -75,12 +74,15 @@ def _places(
     """The places of what a call of a function has called, and of what happened between: only of what is wanted."""
     between = [at.inner for at in wanted if at.inner.number < 0]
     called = sorted([*timeline.called(thread, call), *between])
-    names = [timeline.name(thread, one) if one.number >= 0 else "" for one in called]
-    places = order.places(names)
+    places = order.places([_name(timeline, thread, one) for one in called])
     by_number = {
         (one.is_operator, one.number, one.time if one.number < 0 else 0.0): at for at, one in enumerate(called)
     }
     return {at: places[by_number[at.inner.is_operator, at.inner.number, at.inner.time]] for at in wanted}
+
+
+def _name(timeline: Timeline, thread: Thread, called: Called) -> str:
+    return timeline.name(thread, called) if called.number >= 0 else ""
 
 
 def _fits(place: Place, kinds: set[str]) -> bool:

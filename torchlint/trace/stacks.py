@@ -63,6 +63,11 @@ class Stacks:
         self._sort()
         return self._begins[call], self._ends[call]
 
+    def length(self, call: int) -> float:
+        """How long a call took."""
+        begin, end = self.span(call)
+        return end - begin
+
     def within(self, begin: float, end: float, first: int = 0) -> Iterator[int]:
         """The outermost calls that begin in this time, in order; none before the call ``first``."""
         self._sort()
