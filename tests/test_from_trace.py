@@ -60,11 +60,18 @@ def test_each_event_of_a_gpu_is_at_the_line_that_caused_it(folder: Path) -> None
         ("pageable-download", 12): (4, 40.0),
         ("wait", 12): (4, 320.0),
         ("wait", 13): (4, 160.0),
-        ("idle", 5): (4, 1120.0),
-        ("idle", 7): (3, 1734.0),
     }
     assert found["wait", 12].lines == (12, 15)
-    assert (found["idle", 5].function, found["idle", 5].lines) == ("train", ())
+    # What follows on the end of one of four steps is the beginning of another three times, and all waits in that time
+    # took less than the gap; so did the copy of a batch.
+    assert {key: one.idle_us for key, one in found.items()} == {
+        ("data", 6): 3 * 50,
+        ("pageable-upload", 7): 4 * 40,
+        ("wait", 10): 0,
+        ("pageable-download", 12): 3 * 10 + 5,  # until the copy began, the GPU had nothing to do either
+        ("wait", 12): 3 * 80,
+        ("wait", 13): 3 * 40,
+    }
     assert found["wait", 13].share == pytest.approx(160 / (4 * 999))
 
 
@@ -110,7 +117,8 @@ def test_functions_that_were_running_are_found_in_any_order_of_the_events() -> N
     stacks = Stacks()
     for begin, end, name in ((30, 40, 3), (0, 100, 1), (10, 50, 2), (60, 70, 4)):
         stacks.add(begin, end, name)
-    assert list(stacks.at([5, 35, 45, 65, 200])) == [(1,), (1, 2, 3), (1, 2), (1, 4), ()]
+    running = [stacks.names(calls) for calls in stacks.at([5, 35, 45, 65, 200])]
+    assert running == [(1,), (1, 2, 3), (1, 2), (1, 4), ()]
 
 
 def test_paths_of_another_machine_are_matched_by_their_ends_and_by_the_function(folder: Path) -> None:
@@ -331,10 +339,14 @@ def test_the_report_marks_findings_and_lists_the_rest(folder: Path, capsys: pyte
     (folder / "t.json").write_text(document([*gpu(), *unmatched]), encoding="utf-8")
     assert main(["train.py", "--from-trace", "t.json", "--no-cache"]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert "seen in the run: 1 wait for the device a step, 80 us (8 %), at line 12 or 15" in text
-    assert "seen in the run: 1 copy to the device from pageable memory a step, 40 us (4 %)" in text
+    assert (
+        "seen in the run: 1 wait for the device a step, 80 us (8 %), at line 12 or 15; the GPU was idle for 60" in text
+    )
+    assert "seen in the run: 1 copy to the device from pageable memory a step, 40 us (4 %); the GPU" in text
     assert "TL202 blocking-transfer info" in text  # shown in full, since it was seen
-    assert "train.py:6: 1 wait for data a step, 50 us (5 %) give the DataLoader more workers" in text
+    assert (
+        "train.py:6: 1 wait for data a step, 50 us (5 %); the GPU was idle for 37.5 us because of it give the" in text
+    )
     assert "1 line of it could not be matched with a linted file: elsewhere.py:3." in text
 
 
@@ -351,7 +363,7 @@ def test_findings_without_a_recording_are_as_before(folder: Path, capsys: pytest
     assert (recording["source"], recording["steps"]) == ("t.json", 4)
     waits = [each["seen"] for each in seen["findings"] if each["line"] == 13]
     assert waits[0][0]["count"] == 4
-    assert {each["line"] for each in seen["recorded"]["unreported"]} >= {5, 6}
+    assert {each["line"] for each in seen["recorded"]["unreported"]} == {6, 10}
 
 
 def test_only_findings_about_what_happened_are_marked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

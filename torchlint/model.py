@@ -114,7 +114,7 @@ class Observed(NamedTuple):
     ``source`` is the file it was read from. Where the recording does not name the line, ``function`` is the function
     that it is in, and ``lines`` are all that it may be, in order, of which ``line`` is the first; without ``lines``,
     ``line`` is the first of the function. ``detail`` is what
-    the recording itself says, on one line.
+    the recording itself says, on one line. ``idle_us`` is how much of the time left the GPU without work.
     """
 
     kind: str
@@ -128,14 +128,16 @@ class Observed(NamedTuple):
     function: str = ""
     share: float | None = None
     detail: str = ""
+    idle_us: float = 0.0
 
 
 class Recording(NamedTuple):
     """What a recording of a run says as a whole.
 
-    ``form`` says in words what it is. ``step_us`` is the time of the median step, ``totals`` are count and microseconds
+    ``form`` says in words what it is. ``step_us`` is the time of the median step, and
+    ``steps_us`` that of all steps; ``totals`` are count and microseconds
     of each kind in all steps, ``unmatched`` are lines without a file among those of the run, as ``path:line``, and
-    ``notes`` say what it lacks.
+    ``notes`` say what it lacks. ``idle_us`` is how long waits and copies left the GPU without work in all steps.
     """
 
     source: str
@@ -145,6 +147,8 @@ class Recording(NamedTuple):
     totals: tuple[tuple[str, int, float], ...] = ()
     unmatched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    steps_us: float | None = None
+    idle_us: float = 0.0
 
 
 class Recorded(NamedTuple):

@@ -12,6 +12,7 @@ from torchlint.report.shared import place, plural
 from torchlint.text.visible import visible, visible_path
 
 _SHOWN = 10  # lines without a finding
+_FAR = 1.2  # how much longer than the median the mean step is if some steps were slow
 _NAMED = 3  # lines that are not in the linted files
 
 
@@ -25,6 +26,9 @@ def words(one: Observed) -> str:
         said += f", {duration(one.microseconds / (one.steps or 1))}"
         said += f" ({percent(one.share)})" if one.share is not None else "" if one.steps else " in all"
     said += _uncertain(one)
+    if one.idle_us:
+        cause = "it" if often == 1 else "them"
+        said += f"; the GPU was idle for {duration(one.idle_us / (one.steps or 1))} because of {cause}"
     return f"{said}: {visible(one.detail)}" if one.detail else said
 
 
@@ -32,7 +36,7 @@ def seen_lines(finding: Finding) -> list[str]:
     """What runs show at a finding, in words: a line for each kind of event."""
     together: dict[Observed, Observed] = {}
     for one in finding.seen:
-        kind = one._replace(line=0, times=0, microseconds=0.0, share=None)
+        kind = one._replace(line=0, times=0, microseconds=0.0, idle_us=0.0, share=None)
         together[kind] = _sum(together[kind], one) if kind in together else one
     return [f"seen in the run: {words(one)}" for one in together.values()]
 
@@ -40,7 +44,7 @@ def seen_lines(finding: Finding) -> list[str]:
 def _sum(one: Observed, other: Observed) -> Observed:
     share = None if one.share is None or other.share is None else one.share + other.share
     times, microseconds = one.times + other.times, one.microseconds + other.microseconds
-    return one._replace(times=times, microseconds=microseconds, share=share)
+    return one._replace(times=times, microseconds=microseconds, idle_us=one.idle_us + other.idle_us, share=share)
 
 
 def _uncertain(one: Observed) -> str:
@@ -76,13 +80,30 @@ def recordings(recorded: Recorded) -> Iterator[str]:
 def _whole(one: Recording) -> Iterator[str]:
     """Its steps, and how often each kind of event happened and what part of the time that took."""
     if one.step_us is not None:
-        yield f"{plural(one.steps, 'step')} of {duration(one.step_us)}"
+        yield f"{plural(one.steps, 'step')} of {duration(one.step_us)}{_mean(one)}"
     for kind, count, microseconds in one.totals:
-        share = microseconds / (one.steps * one.step_us) if one.step_us else None
+        share = microseconds / one.steps_us if one.steps_us else None
         seen = Observed(kind, "", 0, count, one.steps, microseconds, one.source, share=share)
         yield words(seen)
+    if one.idle_us:
+        yield _idle(one)
     if one.step_us is None and not one.totals:
         yield "nothing that torchlint looks for"
+
+
+def _mean(one: Recording) -> str:
+    """The mean time of a step, which shares refer to, if it is far from the median."""
+    mean = (one.steps_us or 0.0) / one.steps
+    return f" ({duration(mean)} on average)" if mean > _FAR * (one.step_us or mean) else ""
+
+
+def _idle(one: Recording) -> str:
+    """How much of the GPU's gaps is due to waits and copies."""
+    share = f" ({percent(one.idle_us / one.steps_us)})" if one.steps_us else ""
+    said = f"waits and copies left the GPU idle for {duration(one.idle_us / (one.steps or 1))}"
+    said += f"{' a step' if one.steps else ''}{share}"
+    others = ", and the rest of its gaps is the time that the host takes to give it work"
+    return said + (others if any(kind == "idle" for kind, _, _ in one.totals) else "")
 
 
 def observed_document(one: Observed) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 _PYTHON = re.compile(r"(?P<path>.+)\((?P<line>\d+)\): (?P<function>.+)", re.DOTALL)
 _BUILTIN = re.compile(r"<(?:built-in )?(?:method|function) '?(\w+)")
 _PROFILER = ("torch/profiler/", "torch/autograd/profiler.py")
+_WRAPPER = re.compile(r"wrap|decorate|^(?:inner|_fn|_use_grad)$")
 # What builds a file's own paths on the machine that recorded it.
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -43,22 +44,42 @@ def frame_of(text: str) -> Frame:
     return Frame("", 0, built_in[1] if built_in else text)
 
 
+def is_wrapper(function: str) -> bool:
+    """Whether a function has the name of one that decorators put around others, such as that of `torch.no_grad`."""
+    return _WRAPPER.search(function) is not None
+
+
 class Site(NamedTuple):
-    """A place in the linted files: a function, and the name of what it called there, if that is known."""
+    """A place in the linted files: a function, and the name of what it called there, if that is known.
+
+    ``lines`` are all that it can be, if more than this name says it.
+    """
 
     path: str
     frame: Frame
     called: str
+    lines: tuple[int, ...] = ()
+
+
+class Innermost(NamedTuple):
+    """A function in the linted files: which one of a stack, and the file."""
+
+    at: int
+    path: str
 
 
 Find = Callable[[Frame], "str | None"]
 
 
-def site(stack: Sequence[Frame], find: Find) -> Site | None:
+def innermost(stack: Sequence[Frame], find: Find) -> Innermost | None:
     """The innermost function of a stack, which begins outside, that is in the linted files; ``find`` names its file."""
     for at in range(len(stack) - 1, -1, -1):
         path = find(stack[at])
         if path is not None:
-            called = stack[at + 1].function if at + 1 < len(stack) else ""
-            return Site(path, stack[at], called)
+            return Innermost(at, path)
     return None
+
+
+def called_by(stack: Sequence[Frame], at: int) -> str:
+    """The name of what a function of a stack has called; empty if it runs itself."""
+    return stack[at + 1].function if at + 1 < len(stack) else ""

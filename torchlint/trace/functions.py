@@ -6,18 +6,25 @@ import ast
 import builtins
 import warnings
 from collections.abc import Iterator
+from types import BuiltinFunctionType
 from typing import NamedTuple
 
 _MODULE = "<module>"
 # What stands for a call of these methods in source text.
 _LOOPS = ("__iter__", "__next__")
 _FORMATS = "__format__"
+# They are functions until Python 3.11.
+_COMPREHENSIONS = {"<listcomp>": ast.ListComp, "<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp}
 # Operators of PyTorch that make a Python value of a tensor: for a condition, and for anything else.
 CONDITION = "aten::is_nonzero"
 CONVERSIONS = (CONDITION, "aten::item")
+# Those that an index with a tensor in it is: of what is read, and of what is written.
+_INDEX, _WRITE = "aten::index", "aten::index_put_"
+OPERATORS = frozenset({*CONVERSIONS, _INDEX, _WRITE})
 _CONDITIONS = (ast.Assert, ast.BoolOp, ast.If, ast.IfExp, ast.Not, ast.While)
 _OPERATORS = (ast.AugAssign, ast.BinOp, ast.Subscript)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_BUILTIN = frozenset(name for name, value in vars(builtins).items() if isinstance(value, BuiltinFunctionType))
 
 
 class Function(NamedTuple):
@@ -31,10 +38,10 @@ class Function(NamedTuple):
     def lines(self, called: str) -> tuple[int, ...]:
         """The lines on which its own code calls something with this name, in order.
 
-        An empty name stands for what calls no function, such as an operator, and the names of :data:`CONVERSIONS` for
-        what makes a Python value of a tensor in this way.
+        An empty name stands for what calls no function, such as an operator, and the names of :data:`OPERATORS` for
+        what calls these operators of PyTorch without a function.
         """
-        return tuple(sorted({line for node, line in self._own() if _calls(node, called)}))
+        return tuple(sorted({line for node, line in self._own() if calls(node, called)}))
 
     def _own(self) -> Iterator[tuple[ast.AST, int]]:
         """Its nodes without those of functions in it, each with its line or that of the node around it."""
@@ -72,7 +79,21 @@ class Functions:
         return max(found, key=lambda each: each.first, default=None)
 
 
-def _calls(node: ast.AST, called: str) -> bool:
+def is_named_call(node: ast.AST | None) -> bool:
+    """Whether it is the call of a function by a name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name)
+
+
+def is_builtin_call(node: ast.AST | None) -> bool:
+    """Whether it calls a function of Python's own, such as ``print``, which is a function for a profiler."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BUILTIN
+
+
+def calls(node: ast.AST, called: str) -> bool:
+    """Whether a syntax node can call what has this name; see :meth:`Function.lines`."""
+    if called in (_INDEX, _WRITE):
+        written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        return isinstance(node, ast.Subscript) and (written or called == _INDEX) and not _is_plain(node.slice)
     if called in CONVERSIONS:
         return isinstance(node, _CONDITIONS if called == CONDITION else ast.Subscript) or _constructs(node)
     if not called:
@@ -81,10 +102,21 @@ def _calls(node: ast.AST, called: str) -> bool:
         return True
     if called == _FORMATS and isinstance(node, ast.FormattedValue):
         return True
+    if called in _COMPREHENSIONS:
+        return isinstance(node, _COMPREHENSIONS[called])
     if not isinstance(node, ast.Call):
         return False
     function = node.func
     return called == (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None))
+
+
+def _is_plain(index: ast.expr) -> bool:
+    """Whether an index has no tensor in it for certain: numbers, slices, ``None`` and ``...``."""
+    if isinstance(index, ast.Tuple):
+        return all(map(_is_plain, index.elts))
+    if isinstance(index, ast.UnaryOp):
+        return _is_plain(index.operand)
+    return isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and not isinstance(index.value, bool))
 
 
 def _constructs(node: ast.AST) -> bool:

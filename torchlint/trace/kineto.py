@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Any, TypeGuard
+from heapq import merge
+from typing import Any, NamedTuple, TypeGuard
 
-from torchlint.trace.frames import Frame, frame_of
-from torchlint.trace.functions import CONVERSIONS
-from torchlint.trace.moments import DATA, DOWNLOAD, IDLE, READ, UPLOAD, WAIT, WAITS, Moment, gaps
+from torchlint.trace.device import Device, Thread
+from torchlint.trace.frames import Frame, frame_of, is_wrapper
+from torchlint.trace.functions import OPERATORS
+from torchlint.trace.host import is_on_host
+from torchlint.trace.moments import DATA, READ, WAIT, WAITS, Moment
 from torchlint.trace.stacks import Names, Stacks
 from torchlint.trace.steps import OPTIMIZER, STEP, Steps, steps_of
 
@@ -19,13 +20,33 @@ from torchlint.trace.steps import OPTIMIZER, STEP, Steps, steps_of
 _PYTHON = "python_function"
 _CALLS = ("runtime", "driver")  # `cuda_runtime`, and the same of other devices
 _WORK = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
-_COPIES = {"HtoD (Pageable": UPLOAD, "DtoH (Device -> Pageable": DOWNLOAD}
 _LOADING = "enumerate(DataLoader)#"
 _READ = "aten::_local_scalar_dense"
 _LONGEST = 1e17
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _BACKWARD = "run_backward"
-_Thread = tuple[Any, Any]
+_ON_DEVICE = "gpu_"  # categories of copies of annotations, beside work: when the device did what the host has annotated
+
+
+class Seen(NamedTuple):
+    """Something that took time, with what was running on which thread, the outermost first.
+
+    ``calls`` are numbers of calls of Python functions there, and ``operators`` of operators below the last of them.
+    """
+
+    moment: Moment
+    thread: Thread
+    calls: tuple[int, ...]
+    operators: tuple[int, ...]
+    stack: tuple[Frame, ...]
+
+
+class Called(NamedTuple):
+    """A call of a Python function, or of an operator of :data:`torchlint.trace.functions.OPERATORS`, by its number."""
+
+    time: float
+    is_operator: bool
+    number: int
 
 
 class Timeline:
@@ -33,17 +54,12 @@ class Timeline:
 
     def __init__(self, events: Iterable[dict[str, Any]]) -> None:
         self._names, self._frames = Names(), dict[int, Frame]()
-        self._stacks: defaultdict[_Thread, Stacks] = defaultdict(Stacks)
-        self._conversions: defaultdict[_Thread, Stacks] = defaultdict(Stacks)
-        self._threads = dict[_Thread, int]()
-        self._moments: list[tuple[_Thread, Moment]] = []
-        self._reads: list[tuple[_Thread, Moment]] = []
-        # Calls that gave work to the device: correlation, beginning, length, thread.
-        self._calls = array("q"), array("d"), array("d"), array("I")
-        self._work: defaultdict[object, tuple[array[float], array[float], array[int]]] = defaultdict(
-            lambda: (array("d"), array("d"), array("q"))
-        )
-        self._pageable: list[tuple[int, str, float, float]] = []
+        self._stacks: defaultdict[Thread, Stacks] = defaultdict(Stacks)
+        self._operators: defaultdict[Thread, Stacks] = defaultdict(Stacks)
+        self._known: dict[tuple[int, ...], tuple[Frame, ...]] = {}
+        self._moments: list[tuple[Thread, Moment]] = []
+        self._reads: list[tuple[Thread, Moment]] = []
+        self._device = Device()
         self._annotated: list[tuple[float, float]] = []
         self._optimized: list[float] = []
         for event in events:
@@ -58,17 +74,45 @@ class Timeline:
     @property
     def has_device(self) -> bool:
         """Whether anything of a device was recorded."""
-        return bool(self._work) or bool(self._calls[0])
+        return bool(self._device)
 
-    def moments(self) -> Iterator[tuple[Moment, tuple[Frame, ...]]]:
-        """What took time in the steps, with the functions that were running, the outermost first."""
-        found: defaultdict[_Thread, list[Moment]] = defaultdict(list)
+    def seen(self) -> Iterator[Seen]:
+        """What took time in the steps, with the functions that were running."""
+        found: defaultdict[Thread, list[Moment]] = defaultdict(list)
         for thread, moment in self._all():
             if self.steps.has(moment.time):
                 found[thread].append(moment)
         for thread, moments in found.items():
             moments.sort(key=lambda moment: moment.time)
             yield from self._with_stacks(thread, moments)
+
+    def called(self, thread: Thread, call: int) -> Iterator[Called]:
+        """What a call of a Python function has called itself, in order."""
+        functions, operators = self._stacks[thread], self._operators[thread]
+        begin, until = functions.span(call)
+        direct = (
+            Called(functions.span(number)[0], False, number) for number in functions.within(begin, until, call + 1)
+        )
+        among = (Called(operators.span(number)[0], True, number) for number in operators.within(begin, until))
+        until = begin
+        for one in merge(direct, among):
+            if not one.is_operator:
+                until = functions.span(one.number)[1]
+            if not one.is_operator or one.time >= until:
+                yield one
+
+    def name(self, thread: Thread, called: Called) -> str:
+        """The name of what was called; that of a function around which a decorator has put another."""
+        if called.is_operator:
+            return self._frames_of(self._operators[thread].names([called.number]))[0].function
+        functions, call = self._stacks[thread], called.number
+        while is_wrapper(name := self._frames_of(functions.names([call]))[0].function):
+            begin, end = functions.span(call)
+            longest = max(functions.within(begin, end, call + 1), key=functions.length, default=None)
+            if longest is None:
+                break
+            call = longest
+        return name
 
     # -- collecting ------------------------------------------------------------------------------
 
@@ -85,78 +129,62 @@ class Timeline:
         elif category.endswith(_CALLS):
             self._call(thread, name, Moment(WAIT, begin, length), _correlation(event))
         elif category in _WORK:
-            self._device(event, name, begin, length)
+            self._device.work(event.get("pid"), name, begin, length, _correlation(event))
+        elif category.startswith(_ON_DEVICE):
+            return
         elif name.startswith(STEP):
             self._annotated.append((begin, begin + length))
         elif name.startswith(OPTIMIZER):
             self._optimized.append(begin + length)
         elif name.startswith(_LOADING):
             self._moments.append((thread, Moment(DATA, begin, length)))
-        elif name in CONVERSIONS:
-            self._conversions[thread].add(begin, begin + length, self._names.number(name))
+        elif name in OPERATORS:
+            self._operators[thread].add(begin, begin + length, self._names.number(name))
         elif name == _READ:
             self._reads.append((thread, Moment(READ, begin, 0.0)))  # what it takes on the CPU says nothing
 
-    def _call(self, thread: _Thread, name: str, moment: Moment, correlation: int) -> None:
+    def _call(self, thread: Thread, name: str, moment: Moment, correlation: int) -> None:
         if WAITS.match(name):
             self._moments.append((thread, moment))
         if correlation >= 0:
-            correlations, begins, lengths, threads = self._calls
-            correlations.append(correlation)
-            begins.append(moment.time)
-            lengths.append(moment.microseconds)
-            threads.append(self._threads.setdefault(thread, len(self._threads)))
-
-    def _device(self, event: dict[str, Any], name: str, begin: float, length: float) -> None:
-        correlation = _correlation(event)
-        begins, ends, which = self._work[event.get("pid")]
-        begins.append(begin)
-        ends.append(begin + length)
-        which.append(correlation)
-        for sign, kind in _COPIES.items():
-            if sign in name:
-                self._pageable.append((correlation, kind, begin, length))
+            self._device.call(thread, moment, correlation)
 
     # -- what they show --------------------------------------------------------------------------
 
-    def _all(self) -> Iterator[tuple[_Thread, Moment]]:
-        yield from self._moments
-        if not self.has_device:
-            yield from self._reads
-        idle = [gap for columns in self._work.values() for gap in gaps(_by_beginning(*columns))]
-        calls = self._calls_of({which for _, _, which in idle} | {which for which, *_ in self._pageable})
-        for which, kind, begin, length in self._pageable:
-            thread, called, took = calls.get(which, (("", ""), begin, length))
-            yield thread, Moment(kind, called, took)
-        for begin, length, which in idle:
-            thread, called, _ = calls.get(which, (("", ""), begin, 0.0))
-            yield thread, Moment(IDLE, called, length)
+    def _all(self) -> Iterable[tuple[Thread, Moment]]:
+        return self._device.moments(self._moments) if self._device else [*self._moments, *self._reads]
 
-    def _calls_of(self, wanted: set[int]) -> dict[int, tuple[_Thread, float, float]]:
-        """The calls with these correlations: thread, beginning, length."""
-        threads = list(self._threads)
-        return {
-            which: (threads[thread], begin, length)
-            for which, begin, length, thread in zip(*self._calls, strict=True)
-            if which in wanted
-        }
-
-    def _with_stacks(self, thread: _Thread, moments: list[Moment]) -> Iterator[tuple[Moment, tuple[Frame, ...]]]:
+    def _with_stacks(self, thread: Thread, moments: list[Moment]) -> Iterator[Seen]:
         times = [moment.time for moment in moments]
+        # A backward pass runs on threads of its own, while the one that has called it waits.
         behind = thread not in self._stacks
-        stacks = self._stacks.get(self._main(thread[0]) if behind else thread, Stacks())
-        conversions = self._conversions.get(thread, Stacks())
-        for moment, *running in zip(moments, stacks.at(times), conversions.at(times), strict=True):
-            frames = tuple(map(self._frame, chain.from_iterable(running)))
-            if any(frame.is_profiler for frame in frames):
+        where = self._main(thread[0]) if behind else thread
+        stacks, operators = self._stacks.get(where, Stacks()), self._operators.get(thread, Stacks())
+        for moment, calls, below in zip(moments, stacks.at(times), operators.at(times), strict=True):
+            frames = self._frames_of(stacks.names(calls))
+            # The beginning of an annotation is the profiler's own.
+            if moment.kind != DATA and any(frame.is_profiler for frame in frames):
                 continue
-            # A backward pass runs on threads of its own, while the one that has called it waits.
-            yield moment, frames if not behind or (frames and frames[-1].function == _BACKWARD) else ()
+            if moment.kind == READ and is_on_host(frames):
+                continue
+            if not behind:
+                stack = self._frames_of(stacks.names(calls) + operators.names(below))
+                yield Seen(moment, where, calls, below, stack)
+            elif frames and frames[-1].function == _BACKWARD:
+                yield Seen(moment, where, calls, (), frames)
+            else:
+                yield Seen(moment, where, (), (), ())
 
-    def _main(self, process: object) -> _Thread:
+    def _main(self, process: object) -> Thread:
         """The thread of a process with the most calls of Python functions."""
         threads = [thread for thread in self._stacks if thread[0] == process]
         return max(threads, key=lambda thread: len(self._stacks[thread]), default=("", ""))
+
+    def _frames_of(self, names: tuple[int, ...]) -> tuple[Frame, ...]:
+        """The functions with these names, of which a trace has the same again and again."""
+        if names not in self._known:
+            self._known[names] = tuple(map(self._frame, names))
+        return self._known[names]
 
     def _frame(self, number: int) -> Frame:
         if number not in self._frames:
@@ -169,7 +197,7 @@ def _is_time(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and abs(value) < _LONGEST
 
 
-def _thread(event: dict[str, Any]) -> _Thread:
+def _thread(event: dict[str, Any]) -> Thread:
     process, thread = event.get("pid"), event.get("tid")
     return str(process), str(thread)
 
@@ -178,8 +206,3 @@ def _correlation(event: dict[str, Any]) -> int:
     arguments = event.get("args")
     found = arguments.get("correlation") if isinstance(arguments, dict) else None
     return found if isinstance(found, int) and 0 <= found < 2**63 else -1
-
-
-def _by_beginning(begins: array[float], ends: array[float], which: array[int]) -> Iterator[tuple[float, float, int]]:
-    order = sorted(range(len(begins)), key=begins.__getitem__)
-    return ((begins[at], ends[at], which[at]) for at in order)

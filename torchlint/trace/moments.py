@@ -11,28 +11,47 @@ UPLOAD, DOWNLOAD = "pageable-upload", "pageable-download"
 # Calls of CUDA's runtime and driver, and of the same functions of other vendors, in which the host waits.
 WAITS = re.compile(r"(?:cuda|cu|hip|mu|musa)(?:Device|Ctx|Stream|Event)Synchronize(?:_|$)")
 # Between kernels that are launched one after the other lie a few microseconds.
-SHORTEST_GAP = 100.0
+_SHORTEST, _LEAST = 100.0, 10.0
 
 
 class Moment(NamedTuple):
-    """What took the host's time, or the GPU's: a kind, when it began, and how long it took, in microseconds."""
+    """What took the host's time, or the GPU's: a kind, when it began, and how long it took, in microseconds.
+
+    ``idle_us`` is how much of that time it left the GPU without work.
+    """
 
     kind: str
     time: float
     microseconds: float
+    idle_us: float = 0.0
 
 
-def gaps(busy: Iterable[tuple[float, float, int]]) -> Iterator[tuple[float, float, int]]:
-    """When the GPU had nothing to do between pieces of work: when the next began, how long it was idle, which it was.
+class Gap(NamedTuple):
+    """A time in which the GPU had nothing to do: when it ended, how long it was, and the work before and after it."""
+
+    end: float
+    microseconds: float
+    before: int
+    after: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it counts; those that do not only matter behind a wait."""
+        return self.microseconds >= _SHORTEST
+
+
+def gaps(busy: Iterable[tuple[float, float, int]]) -> Iterator[Gap]:
+    """When the GPU had nothing to do between pieces of work.
 
     ``busy`` are the beginnings and ends of the work on all streams of a device by their beginnings, with a number that
     identifies each.
     """
-    until: float | None = None
+    until, last = None, -1
     for begin, end, which in busy:
-        if until is not None and begin - until >= SHORTEST_GAP:
-            yield begin, begin - until, which
-        until = end if until is None else max(until, end)
+        if until is not None and begin - until >= _LEAST:
+            yield Gap(begin, begin - until, last, which)
+        if until is None or end > until:
+            until, last = end, which
 
 
 def missing(*, steps: bool, stacks: bool, device: bool, with_stacks: str) -> Sequence[str]:

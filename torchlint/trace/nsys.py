@@ -121,7 +121,7 @@ class Report:
         idle: dict[int, tuple[float, float]] = {}
         for device in self._database.execute(f"SELECT DISTINCT deviceId FROM ({union})").fetchall():
             work = self._database.execute(f"SELECT * FROM ({union}) WHERE deviceId IS ? ORDER BY begin", device)
-            idle |= {which: (begin, length) for begin, length, which in gaps(row[:3] for row in work)}
+            idle |= {gap.after: (gap.end, gap.microseconds) for gap in gaps(row[:3] for row in work) if gap.is_long}
         calls = self._database.execute(f"SELECT {_key('globalTid')}, start / 1e3, callchainId FROM {_RUNTIME}")
         called = {which: (begin, chain) for which, begin, chain in calls if which in idle}
         for which, (begin, length) in idle.items():

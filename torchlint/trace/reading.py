@@ -17,6 +17,7 @@ from torchlint.trace import compile_log, kineto, nsys
 from torchlint.trace.files import Files
 from torchlint.trace.lines import Lines
 from torchlint.trace.moments import missing
+from torchlint.trace.places import placed
 from torchlint.trace.problem import Unreadable
 from torchlint.trace.steps import Steps
 from torchlint.trace.stream import events
@@ -82,8 +83,8 @@ def _text(path: str, stream: IO[bytes], files: Files) -> Read:
 def _kineto(path: str, stream: IO[bytes], files: Files) -> Read:
     timeline = kineto.Timeline(events(stream))
     lines = Lines(files, exact=False)
-    for moment, stack in timeline.moments():
-        lines.add(moment, stack)
+    for moment, stack, possible in placed(timeline, files):
+        lines.add(moment, stack, lines=possible)
     steps, stacks, device = timeline.steps, timeline.has_stacks, timeline.has_device
     lacks = missing(steps=bool(steps), stacks=stacks, device=device, with_stacks=_STACKS)
     return _read(path, "trace of torch.profiler", steps, lines, lacks)
@@ -119,5 +120,6 @@ def _compiled(path: str, log: Iterable[str], files: Files) -> Read:
 
 
 def _read(path: str, form: str, steps: Steps, lines: Lines, notes: Iterable[str]) -> Read:
-    recording = Recording(path, form, len(steps), steps.typical, lines.totals, lines.unmatched, tuple(notes))
+    made = Recording(path, form, len(steps), steps.typical, lines.totals, lines.unmatched, tuple(notes))
+    recording = made._replace(steps_us=steps.time or None, idle_us=lines.idle_us)
     return Read(recording, tuple(lines.observed(path, steps)))
