@@ -215,7 +215,7 @@ def timeline(mode: str) -> dict[str, Any]:
     from torchlint.confirm import evidence
 
     program = str(ROOT / "scripts" / "gpu_programs" / "reading.py")
-    options = ["--isolated", "--fail-on", "never", "--on", mode, "--copy-times", "--evidence", "evidence"]
+    options = ["--isolated", "--fail-on", "never", "--on", mode, "--evidence", "evidence"]
     with tempfile.TemporaryDirectory() as folder:
         done = _ran(["-m", "torchlint", "confirm", *options, "--", program], folder)
         stored = Path(folder, "evidence")
@@ -225,7 +225,7 @@ def timeline(mode: str) -> dict[str, Any]:
     found = (run.profiled or {}).get("device")
     why = "; ".join(run.notes) if found is None else impossible(found)
     wrong = [difference("timeline", "fault", why or "nothing was profiled")] if why or found is None else []
-    return {"device": found, "differences": wrong}
+    return {"device": found, "blocked": run.blocked, "differences": wrong}
 
 
 def impossible(found: Mapping[str, Any]) -> str:
