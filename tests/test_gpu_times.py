@@ -19,6 +19,8 @@ from torch.autograd import DeviceType
 
 from tests.companion_help import write
 from tests.gpu_help import order
+from torchlint.base.shape import fits
+from torchlint.confirm.stored_evidence import StoredBlocked
 from torchlint.runtime import blocks
 from torchlint.runtime.instruments import device_steps, profiled
 from torchlint.runtime.observation import Observation
@@ -245,6 +247,82 @@ def test_profiled_steps_count_for_nothing_else(tmp_path: Path, monkeypatch: pyte
 )
 def test_the_profiled_steps_fit_into_a_short_run(limit: int | None, steps: int, wanted: tuple[int, int]) -> None:
     assert profiled.window(limit, steps) == wanted
+
+
+@pytest.mark.usefixtures("used")
+def test_waits_of_profiled_steps_are_written_with_their_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    evidence = profiling(tmp_path, 40, profiled_steps=5).evidence()
+    blocked = evidence["profiled"]["blocked"]
+    assert fits(blocked, StoredBlocked)
+    assert (evidence["profiled"]["steps"], blocked["steps"]) == (5, 4)
+    assert [(line["kind"], line["count"]) for line in blocked["lines"]] == [("upload", 4)]
+
+
+def test_a_gpu_that_the_program_does_not_use_is_not_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.profiler, "profile", Profiler)
+    evidence = profiling(tmp_path, 40).evidence()
+    assert (evidence["profiled"], evidence["notes"], evidence["steps"]["excluded"]) == (None, [], 0)
+
+
+@pytest.mark.usefixtures("used")
+def test_nothing_is_profiled_while_a_graph_is_captured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    class Counting(Profiler):
+        def __enter__(self) -> Profiler:
+            begun.append(count[0])
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            begun.append(count[0])
+
+    count = [0]
+    monkeypatch.setattr(torch.profiler, "profile", Counting)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: count[0] in (*range(9, 15), 19, 20))
+    observation = Observation(order(tmp_path, untraced=True, profile_steps=5), "gpu")
+    observation.start()
+    try:
+        train(40, lambda: count.__setitem__(0, count[0] + 1))
+    finally:
+        observation.stop()
+    assert begun == [15, 21]
+    assert observation.evidence()["profiled"]["steps"] == 6
+
+
+@pytest.mark.usefixtures("used")
+def test_a_profiler_of_the_program_comes_first(tmp_path: Path) -> None:
+    observation = Observation(order(tmp_path, untraced=True, profile_steps=5), "gpu")
+    observation.start()
+    try:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as own:
+            train(40)
+    finally:
+        observation.stop()
+    assert any(one.name == "aten::ones" for one in own.events())
+    evidence = observation.evidence()
+    assert evidence["notes"] == ["no step was profiled: the program has a profiler of its own"]
+    assert (evidence["profiled"], evidence["steps"]["excluded"]) == (None, 0)
+
+
+@pytest.mark.usefixtures("used")
+def test_profiling_ends_where_the_program_begins_to_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_the_host = [torch.profiler.ProfilerActivity.CPU]
+    monkeypatch.setattr(profiled, "_profiler", lambda: torch.profiler.profile(activities=on_the_host, acc_events=True))
+    observation = Observation(order(tmp_path, untraced=True, profile_steps=20), "gpu")
+    observation.start()
+    try:
+        train(14)
+        with torch.profiler.profile(activities=on_the_host) as own:
+            train(14)
+    finally:
+        observation.stop()
+    assert any(one.name == "aten::ones" for one in own.events())
+    assert observation.recorder.heard is None
+    found = observation.evidence()
+    assert (found["steps"]["excluded"], found["profiled"]["steps"], found["notes"]) == (4, 4, [])
 
 
 @pytest.mark.usefixtures("used")

@@ -10,5 +10,5 @@ for step in range(90):
     loss.backward()
     optimizer.step()
     if step > 86:
-        total += loss.item()  # TL301 refuted "3 synchronizations at" "below 0.1% even of a step of 1 ms"
+        total += loss.item()  # TL301 refuted "3 synchronizations at" "it happens rarely" "is below 1 us"
 print(total)
