@@ -306,9 +306,7 @@ def test_a_profiler_of_the_program_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("used")
-def test_profiling_ends_where_the_program_begins_to_profile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_profiling_ends_where_the_program_begins_to_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_the_host = [torch.profiler.ProfilerActivity.CPU]
     monkeypatch.setattr(profiled, "_profiler", lambda: torch.profiler.profile(activities=on_the_host, acc_events=True))
     observation = Observation(order(tmp_path, untraced=True, profile_steps=20), "gpu")

@@ -33,7 +33,9 @@ def save(record: Mapping[str, Any], path: Path) -> None:
 def ratios(program: Mapping[str, Any], variant: str) -> list[float]:
     """The times of a variant, each divided by that of the original of the same round."""
     times = {(one["round"], one["variant"]): one["step_us"] for one in program["measurements"]}
-    return [spent / times[at, ORIGINAL] for (at, of), spent in times.items() if of == variant and (at, ORIGINAL) in times]
+    return [
+        spent / times[at, ORIGINAL] for (at, of), spent in times.items() if of == variant and (at, ORIGINAL) in times
+    ]
 
 
 def table(record: Mapping[str, Any]) -> str:
