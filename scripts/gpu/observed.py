@@ -62,6 +62,9 @@ def given(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
             simulating = pool.submit(_observed, "sim", command, here, other)
             bare = ran(command, here)
             observed = _observed(settings.mode, command, here, folder)
+            if bare.returncode:
+                yield differs(program, "undecided", f"fails without torchlint: {bare.stderr[-300:]}")
+                continue
             row, wrong = _compared(program, bare, observed, folder)
             yield {program: row, "differences": wrong}
             simulated = simulating.result()
