@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="PROGRAM",
-        help="scripts with their arguments, each in quotes; they run here, three times at once, with and without "
+        help="scripts with their arguments, each in quotes; they run in copies of their folders, with and without "
         "observation and on the simulated GPU, whose verdicts are compared",
     )
     parser.add_argument("--task", nargs=2, metavar=("PART", "FILE"), help=argparse.SUPPRESS)

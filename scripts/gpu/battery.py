@@ -32,7 +32,7 @@ def battery(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
     """Full rows of the probes that differ, and totals."""
     warned = _warned(items) if settings.mode == "gpu" else {}
     own = simulated(list(warned or items))
-    yield {"totals": {"probes": len(own), "failed": sum(count < 0 for count in warned.values())}}
+    yield {"totals": {"probes": len(own)}, "failing": [name for name, count in warned.items() if count < 0]}
     for name, row in own.items():
         if "error" in row:
             yield differs(name, "fault", f"in the simulation: {row['error']}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
@@ -50,25 +51,28 @@ def features(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
 
 
 def given(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
-    """The same of the programs of the command line, and whether their verdicts are those of the simulated device."""
-    here = str(Path.cwd())
+    """The same of the programs of the command line, and whether their verdicts are those of the simulated device.
+
+    Each run has a copy of the script's folder, as they may write into it.
+    """
     for program in items:
-        command = shlex.split(program)
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            tempfile.TemporaryDirectory() as other,
-            ThreadPoolExecutor() as pool,
-        ):
-            simulating = pool.submit(_observed, "sim", command, here, other)
-            bare = ran(command, here)
-            observed = _observed(settings.mode, command, here, folder)
-            row, wrong = _compared(program, bare, observed, folder)
+        script, *arguments = shlex.split(program)
+        with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
+            where = [str(Path(folder, name)) for name in ("bare", "observed", "simulated")]
+            for copy in where:
+                shutil.copytree(Path(script).parent, copy, symlinks=True)
+            command = [Path(script).name, *arguments]
+            stored, other = (str(Path(folder, name)) for name in ("evidence", "other"))
+            simulating = pool.submit(_observed, "sim", command, where[2], other)
+            bare = ran(command, where[0])
+            observed = _observed(settings.mode, command, where[1], stored)
+            row, wrong = _compared(program, bare, observed, stored)
             yield {program: row, "differences": wrong}
             simulated = simulating.result()
             if (simulated.returncode, last_line(simulated)) != (bare.returncode, last_line(bare)):
                 row = {"status": simulated.returncode, "last": last_line(simulated), "errors": simulated.stderr[-300:]}
                 yield {program: {"simulated": row}}
-            yield beside(program, _verdicts(folder), _verdicts(other))
+            yield beside(program, _verdicts(stored), _verdicts(other))
 
 
 def beside(program: str, here: Mapping[str, Any], simulated: Mapping[str, Any]) -> Row:
@@ -90,6 +94,7 @@ def beside(program: str, here: Mapping[str, Any], simulated: Mapping[str, Any]) 
 
 def _observed(mode: str, command: list[str], where: str, folder: str) -> subprocess.CompletedProcess[str]:
     report = ["--output-format", "json", "--output-file", str(Path(folder, "report.json"))]
+    Path(folder).mkdir(exist_ok=True)
     options = ["--isolated", "--fail-on", "never", "--on", mode, "--evidence", str(Path(folder, "evidence")), *report]
     return ran(["-m", "torchlint", "confirm", *options, "--", *command], where)
 

@@ -79,7 +79,7 @@ def waits(_: Settings, __: Iterator[str]) -> Iterator[Row]:
     patches = Patches()
     reports = Waits(heard.append)
     x = torch.arange(8.0, device="cuda")
-    for act, _ in CHECKS.values():  # loads libraries, and fills the cache of memory
+    for act, _waits in CHECKS.values():  # loads libraries, and fills the cache of memory
         act(x.clone())
     reports.on(patches)
     yield from (differs(name, "fault", problem) for name, problem in _problems(x, heard))
