@@ -15,6 +15,7 @@ from torchlint.runtime.sites import Site
 
 LABEL = "_torchlint_label"
 _untyped_storage = torch._C.TensorBase.untyped_storage
+_function_modes = torch._C._len_torch_function_stack
 _is_sparse = torch._C.TensorBase.is_sparse.__get__
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
@@ -51,14 +52,14 @@ def plain(device: int | None) -> Label:
 
 def storage_of(tensor: torch.Tensor) -> Any:
     """The storage of a tensor, of a sparse tensor's values, or of a wrapped tensor; None if there is none."""
-    if type(tensor) in _PLAIN:
+    if type(tensor) in _PLAIN and not _function_modes():
         try:
             return _untyped_storage(tensor)
         except (RuntimeError, NotImplementedError, ValueError):
             pass
     if hasattr(type(tensor), "__tensor_flatten__"):
         return _storage_of_part(tensor)
-    with torch._C.DisableTorchFunctionSubclass():
+    with torch._C.DisableTorchFunction():  # neither the program's subclasses nor its modes are to see this
         try:
             return _untyped_storage(tensor)
         except Exception:  # a subclass may raise anything: it has no memory of its own

@@ -28,10 +28,10 @@ class Patches:
         """
         real = getattr(owner, name, None)
         value = _alike(value, real)
-        self._introduce(real, value)
         own = vars(owner).get(name, _MISSING) if hasattr(owner, "__dict__") else getattr(owner, name, _MISSING)
         setattr(owner, name, value)
         self._before.append((owner, name, own))
+        self._introduce(real, getattr(owner, name))
 
     def _introduce(self, real: Any, value: Any) -> None:
         for entry in registries.entries(real, value):
@@ -91,7 +91,7 @@ def _alike(value: Any, real: Any) -> Any:
     elif isinstance(value, types.FunctionType) and callable(real) and not isinstance(real, type):
         functools.update_wrapper(value, real)
     elif isinstance(value, property) and isinstance(real, types.GetSetDescriptorType):
-        made = _Property(value.fget, value.fset, value.fdel, real.__doc__)
-        made.__objclass__, made.__name__ = real.__objclass__, real.__name__
+        made = _Property(value.fget, value.fset or real.__set__, value.fdel or real.__delete__)
+        made.__objclass__, made.__name__, made.__doc__ = real.__objclass__, real.__name__, real.__doc__
         return made
     return value

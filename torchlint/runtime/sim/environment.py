@@ -9,6 +9,7 @@ import torch.profiler
 
 from torchlint.runtime.labels import device_of, place
 from torchlint.runtime.sim.operands import found_in
+from torchlint.runtime.sim.tensors import on_device
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -82,8 +83,8 @@ def _helpers(simulation: Machine) -> None:
         with simulation.recorder.quiet():
             return bool(real_allclose(input, other, *args, **kwargs))
 
-    simulation.patches.set(torch, "allclose", allclose)
-    simulation.patches.set(torch.Tensor, "allclose", allclose)
+    for owner in (torch, torch.Tensor):
+        simulation.patches.set(owner, "allclose", on_device(simulation, owner.allclose, allclose))
     one_hot = torch.nn.functional.one_hot
 
     def quiet_one_hot(tensor: Any, num_classes: int = -1) -> Any:

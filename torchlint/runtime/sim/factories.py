@@ -17,7 +17,6 @@ from torchlint.runtime.sim.subset import leave_if_fake
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
 
-_HOST = torch.device("cpu")
 _LIKE = frozenset(name for name in FACTORIES if name.endswith("_like"))
 _OF_THE_HOST = frozenset(("from_numpy", "frombuffer"))  # whatever the default device
 _METHODS = ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided")
@@ -125,7 +124,7 @@ class _Factories:
             made = real(*args, **kwargs)
         if (
             type(made) is torch.Tensor
-            and made.device == _HOST
+            and _is_cpu(made)
             and not (isinstance(data, torch.Tensor) and storage_of(made) is storage_of(data))
         ):
             label = labeled(made)
@@ -155,6 +154,12 @@ class _Factories:
             return made
 
         return made_by
+
+
+def _is_cpu(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is on the host; modes of the program do not see this."""
+    with torch._C.DisableTorchFunction():
+        return tensor.is_cpu
 
 
 def _in_lists(data: Any) -> Iterator[Any]:

@@ -119,9 +119,9 @@ def _type_method(simulation: Machine, real: Any) -> Any:
         """``x.type()``, ``x.type("torch.cuda.FloatTensor")``, ``x.type(torch.FloatTensor)``, ``x.type(torch.half)``."""
         index = device_of(tensor)
         if dtype is None:
-            name = real(tensor)
+            name = real(tensor, **kwargs)
             return name if index is None else name.replace("torch.", "torch.cuda.")
-        if isinstance(dtype, torch.dtype):
+        if isinstance(dtype, torch.dtype) or not isinstance(dtype, (str, type)):
             return real(tensor, dtype, non_blocking, **kwargs)
         text = dtype if isinstance(dtype, str) else _full_name(dtype)
         if not text.startswith("torch.cuda."):

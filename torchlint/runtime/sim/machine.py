@@ -56,6 +56,16 @@ class Machine:
             self.others[device.type]()
         return None
 
+    def named_by(self, value: object) -> bool:
+        """Whether an argument names a device that is simulated, or another accelerator."""
+        if isinstance(value, torch.device):
+            kind = value.type
+        elif isinstance(value, str):
+            kind = value.partition(":")[0]
+        else:
+            return isinstance(value, int) and not isinstance(value, bool)
+        return kind == "cuda" or kind in self.others
+
     def _checked(self, index: int) -> int:
         if not 0 <= index < self.devices:
             raise _ERROR("CUDA error: invalid device ordinal")

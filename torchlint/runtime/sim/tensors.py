@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
 _NAMES = (
-    *("to", "cuda", "cpu", "copy_", "clone", "as_subclass", "pin_memory", "is_pinned", "get_device"),
-    *("numpy", "__array__", "tolist", "__repr__", "__format__"),
+    *("to", "cuda", "cpu", "copy_", "clone", "as_subclass", "pin_memory", "is_pinned", "get_device", "type_as"),
+    *("numpy", "__array__", "tolist", "__repr__", "__format__", "record_stream"),
 )
 _NOT_NUMPY = (
     "can't convert cuda:{} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
@@ -42,10 +42,21 @@ def install(simulation: Machine) -> None:
     patches.set(_TENSOR, "device", property(where))
     patches.set(_TENSOR, "is_cuda", property(lambda tensor: on_cuda(tensor) or device_of(tensor) is not None))
     patches.set(_TENSOR, "is_cpu", property(lambda tensor: on_cpu(tensor) and device_of(tensor) is None))
-    patches.set(_TENSOR, "get_device", lambda tensor: -1 if (index := device_of(tensor)) is None else index)
-    patches.set(_TENSOR, "record_stream", lambda tensor, s: None)
+    patches.set(_TENSOR, "__new__", staticmethod(_constructor(_TENSOR.__new__)))
     patches.set(_TENSOR, "_make_wrapper_subclass", staticmethod(_wrapper(simulation, _TENSOR._make_wrapper_subclass)))
     Moves(simulation).install()
+
+
+def _constructor(real: Any) -> Any:
+    """Tensors of a subclass, which torch makes of plain ones; it refuses that under a dispatch mode."""
+
+    def __new__(cls: Any, *args: Any, **kwargs: Any) -> T:  # noqa: N807 - the method's name
+        if cls is _TENSOR:
+            return real(cls, *args, **kwargs)
+        with torch._C._DisableTorchDispatch():
+            return real(cls, *args, **kwargs)
+
+    return __new__
 
 
 def _wrapper(simulation: Machine, real: Any) -> Any:
@@ -60,6 +71,21 @@ def _wrapper(simulation: Machine, real: Any) -> Any:
     return _make_wrapper_subclass
 
 
+def on_device(simulation: Machine, real: Any, function: Any) -> Any:
+    """A function that is torch's own, unless a tensor of a device is among its arguments, or a device."""
+    named = simulation.named_by
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], _TENSOR):
+            values = (*args, kwargs.get("device"), kwargs.get("other")) if kwargs else args
+            for value in values:
+                if device_of(value) is not None if isinstance(value, _TENSOR) else named(value):
+                    return function(*args, **kwargs)
+        return real(*args, **kwargs)
+
+    return called
+
+
 class Moves:
     """``.to``, ``.cuda``, ``.cpu``, ``.copy_``, ``.pin_memory``: real copies, with a new label."""
 
@@ -72,22 +98,31 @@ class Moves:
         self._sim.patches.set_all(
             _TENSOR,
             to=self._method(self.to),
-            cuda=self._method(self.cuda),
+            cuda=self._always(self.cuda),
             cpu=self._method(self.cpu),
             copy_=self._method(self.copy_),
-            pin_memory=self._method(self.pin_memory),
-            is_pinned=lambda tensor, device=None: is_pinned(tensor),
+            pin_memory=self._always(self.pin_memory),
+            is_pinned=self._always(self.is_pinned),
+            get_device=self._method(self.get_device),
+            record_stream=self._method(self.record_stream),
             type_as=self._method(self.type_as),
-            as_subclass=self._method(self.as_subclass),
+            as_subclass=self._always(self.as_subclass),
         )
         self._sim.moves = self
         let_through(self._sim.patches, "to", "cuda", "cpu", "copy_", "get_device")
 
     def _method(self, function: Any) -> Any:
+        return on_device(self._sim, self._real[function.__name__], function)
+
+    def _always(self, function: Any) -> Any:
+        """A method that has no argument to tell whether it is about the device; torch's own refuses wrong ones."""
+        real = self._real[function.__name__]
+
         def method(*args: Any, **kwargs: Any) -> Any:
+            if not args or not isinstance(args[0], _TENSOR):
+                return real(*args, **kwargs)
             return function(*args, **kwargs)
 
-        method.__name__ = function.__name__
         return method
 
     # -- copies ----------------------------------------------------------------------------------
@@ -211,8 +246,11 @@ class Moves:
     def cuda(self, tensor: T, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> T:
         """``x.cuda(..)``."""
         index = self._sim.index(device) if device is not None else self._sim.current
-        if index is None:
+        if index is None and isinstance(device, (str, torch.device)):
             raise RuntimeError(f"Invalid device, must be cuda device: {device}")
+        if index is None:
+            refused: T = self._real["cuda"](tensor, device)
+            return refused
         return self.moved(tensor, index, "cuda", non_blocking=non_blocking, memory_format=memory_format)
 
     def cpu(self, tensor: T, memory_format: Any = None) -> T:
@@ -246,8 +284,21 @@ class Moves:
         with torch._C._DisableTorchDispatch():
             return self._real["as_subclass"](tensor, cls)
 
+    def get_device(self, tensor: T) -> int:
+        """``x.get_device()``."""
+        return -1 if (index := device_of(tensor)) is None else index
+
+    def record_stream(self, tensor: T, s: Any) -> None:
+        """``x.record_stream(s)``: memory is not reused before it is freed here."""
+
+    def is_pinned(self, tensor: T, *args: Any, **kwargs: Any) -> bool:
+        """``x.is_pinned()``."""
+        return is_pinned(tensor) or bool(self._real["is_pinned"](tensor, *args, **kwargs))
+
     def pin_memory(self, tensor: T, device: Any = None) -> T:
         """``x.pin_memory()``."""
+        if device is not None:
+            torch.device(device)  # raises an exception if it is none
         if device_of(tensor) is not None:
             raise RuntimeError(f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned")
         label = label_of(tensor)
@@ -291,14 +342,12 @@ class Reads:
         real, sim = self._real, self._sim
 
         def numpy(tensor: T, *, force: bool = False) -> Any:
-            if force and device_of(tensor) is not None:
-                tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+            if force:
+                return real["numpy"](tensor.detach().cpu().resolve_conj().resolve_neg())
             self._refuse(tensor)
-            return real["numpy"](tensor, force=force)
 
-        def array(tensor: T, *args: Any, **kwargs: Any) -> Any:
+        def array(tensor: T, *_args: Any, **_kwargs: Any) -> Any:
             self._refuse(tensor)
-            return real["__array__"](tensor, *args, **kwargs)
 
         def tolist(tensor: T) -> Any:
             self._waits(tensor, "tolist")
@@ -318,13 +367,10 @@ class Reads:
 
         methods = {"numpy": numpy, "__array__": array, "tolist": tolist, "__repr__": shown, "__format__": formatted}
         for name, method in methods.items():
-            sim.patches.set(_TENSOR, name, method)
+            sim.patches.set(_TENSOR, name, on_device(sim, real[name], method))
 
     def _refuse(self, tensor: T) -> None:
-        index = device_of(tensor)
-        if index is not None:
-            raise TypeError(_NOT_NUMPY.format(index))
+        raise TypeError(_NOT_NUMPY.format(device_of(tensor)))
 
     def _waits(self, tensor: T, why: str) -> None:
-        if device_of(tensor) is not None:
-            self._sim.sync(why, size_of(tensor))
+        self._sim.sync(why, size_of(tensor))

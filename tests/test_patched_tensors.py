@@ -1,0 +1,61 @@
+"""``torch.Tensor`` under observation beside the plain class: whatever a program asks of it, the answers are equal."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests import companion_help, patched_tensors
+
+ROOT = Path(__file__).parents[1]
+MODES = ("cpu", "sim", "gpu")
+# Dynamo does not trace under a dispatch mode, and the simulation is one: what is compiled runs as it is.
+UNTRACED = frozenset(("compiled", "compiled indexing", "compiled moves", "compiled module", "graphs"))
+
+
+@cache
+def found(mode: str) -> dict[str, Any]:
+    """Everything that is asked, in a process of its own: slots of a type that were filled once may stay so."""
+    done = companion_help.warm_run(ROOT, "-m", "tests.patched_tensors", mode)
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answers
+
+
+@pytest.mark.parametrize("name", patched_tensors.CASES)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_program_gets_the_same_answers_of_tensors_under_observation(mode: str, name: str) -> None:
+    if mode == "sim" and name in UNTRACED:
+        wanted, answered = found("plain")["cases"][name], found(mode)["cases"][name]
+        assert wanted[1:3] == answered[1:3] or name == "graphs"  # the results
+    else:
+        assert found(mode)["cases"][name] == found("plain")["cases"][name]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_slot_of_the_type_is_filled_that_is_empty_in_the_plain_one(mode: str) -> None:
+    assert found(mode)["filled"] == found("plain")["filled"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_type_and_torch_are_as_before_when_the_observation_has_ended(mode: str) -> None:
+    attributes, registries, *slots = found(mode)["restored"]
+    assert attributes
+    assert registries
+    assert all(slots)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_all_that_is_replaced_is_compared(mode: str) -> None:
+    assert {*found(mode)["replaced"]} <= {*patched_tensors.METHODS, *patched_tensors.PROPERTIES}
+
+
+def test_cases_do_not_fail_for_want_of_names() -> None:
+    answers = [answer for answer in found("plain")["cases"].values() if isinstance(answer, str)]
+    assert not [answer for answer in answers if answer.startswith(("NameError", "UnboundLocalError", "Internal"))]
