@@ -106,9 +106,7 @@ class Machine:
         """Microseconds a step in which the device computes nothing, by kind and line."""
         found = self.device().blocked()
         assert found is not None
-        return {
-            (one["kind"], one["site"][1]): one["idle_ns"] / 1000 / found["steps"] for one in found["lines"]
-        }
+        return {(one["kind"], one["site"][1]): one["idle_ns"] / 1000 / found["steps"] for one in found["lines"]}
 
     def _call(self, name: str, us: float) -> int:
         self._last += 1

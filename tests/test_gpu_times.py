@@ -151,9 +151,7 @@ class Profiler:
     def __init__(self, **options: Any) -> None:
         assert options["acc_events"]
         start = time_ns()
-        self.profiler = SimpleNamespace(
-            kineto_results=SimpleNamespace(trace_start_ns=lambda: start, events=lambda: [])
-        )
+        self.profiler = SimpleNamespace(kineto_results=SimpleNamespace(trace_start_ns=lambda: start, events=list))
 
     def __enter__(self) -> Profiler:
         return self
@@ -181,7 +179,9 @@ def profiling(tmp_path: Path, steps: int, limit: int | None = None, profiled_ste
     """A run of some steps with profiled ones, each with one recorded event."""
     program = write(tmp_path, "flagged()")
     marks = {str(program): [{"id": "0", "span": [1, 0, 1, 9]}]}
-    observation = Observation(order(tmp_path, untraced=True, profile_steps=profiled_steps, steps=limit, marks=marks), "gpu")
+    observation = Observation(
+        order(tmp_path, untraced=True, profile_steps=profiled_steps, steps=limit, marks=marks), "gpu"
+    )
     observation.start()
     code = observation.marks.compile(program.read_bytes(), str(program))
 
@@ -308,9 +308,7 @@ def test_a_profiler_of_the_program_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("used")
-def test_profiling_ends_where_the_program_begins_to_profile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_profiling_ends_where_the_program_begins_to_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_the_host = [torch.profiler.ProfilerActivity.CPU]
     monkeypatch.setattr(profiled, "_profiler", lambda: torch.profiler.profile(activities=on_the_host, acc_events=True))
     observation = Observation(order(tmp_path, untraced=True, profile_steps=20), "gpu")
