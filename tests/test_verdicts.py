@@ -243,7 +243,7 @@ def test_explicit_waits_cost_what_waits_cost_and_not_how_long_they_take(tmp_path
     measured = Recorded(tmp_path / "profiled", ITEM, CALLS)
     call = measured.event("call", ITEM, 10, ns=5_000_000, function="torch.cuda.synchronize")
     wait = measured.event("sync", ITEM, 10)
-    measured.process(call, wait, **profile(measured, seen(measured, "sync", ITEM, 4, 80.0)))
+    measured.process(call, wait, **profile(seen(measured, "sync", ITEM, 4, 80.0)))
     assert measured.verdict().cost == pytest.approx(20.0)
 
 
