@@ -144,8 +144,7 @@ def test_on_a_gpu_what_waits_cost_is_the_idle_time_of_profiled_steps(tmp_path: P
     recorded.process(
         recorded.event("sync", ITEM, 10),
         recorded.at(other, "sync", 10),
-        **profile(
-            recorded, seen(recorded, "sync", ITEM, 4, 1112.0), seen(recorded, "sync", Span(1, 1, 1, 4), 4, 400.0)
+        **profile(seen(recorded, "sync", ITEM, 4, 1112.0), seen(recorded, "sync", Span(1, 1, 1, 4), 4, 400.0)
         ),
     )
     assert opening(recorded) == [
@@ -169,7 +168,7 @@ def test_what_several_findings_are_about_is_saved_once(tmp_path: Path) -> None:
     spans = (ITEM, MOVE, Span(4, 9, 4, 16))
     recorded.process(
         *(recorded.event("sync", span, 10) for span in spans),
-        **profile(recorded, *(seen(recorded, "sync", span, 4, 400.0) for span in spans)),
+        **profile(*(seen(recorded, "sync", span, 4, 400.0) for span in spans)),
     )
     assert [verdict.cost for verdict in recorded.judged().verdicts] == [pytest.approx(200.0), pytest.approx(200.0)]
     assert "Fixing 2 findings saves at most 300 us a step." in opening(recorded)

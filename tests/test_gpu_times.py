@@ -151,7 +151,7 @@ class Profiler:
     def __init__(self, **options: Any) -> None:
         assert options["acc_events"]
         start = time_ns()
-        self.profiler = SimpleNamespace(kineto_results=SimpleNamespace(trace_start_ns=lambda: start, events=lambda: []))
+        self.profiler = SimpleNamespace(kineto_results=SimpleNamespace(trace_start_ns=lambda: start, events=list))
 
     def __enter__(self) -> Profiler:
         return self

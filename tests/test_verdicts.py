@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from torchlint.confirm import budget, compare, evidence, order, prices
+from torchlint.confirm.costs import Basis
 from torchlint.confirm.order import Order
 from torchlint.confirm.places import Place
 from torchlint.confirm.result import Result, result
 from torchlint.confirm.text import render
-from torchlint.confirm.costs import Basis
 from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import Evidence, Finding, Recipe, Severity, Span
 
@@ -184,7 +184,7 @@ def test_how_long_a_copy_blocks_is_no_cost_without_a_profile(tmp_path: Path) -> 
     assert short.verdict().status is Status.CONFIRMED
 
 
-def profile(recorded: Recorded, *lines: dict[str, Any], steps: int = 4) -> dict[str, Any]:
+def profile(*lines: dict[str, Any], steps: int = 4) -> dict[str, Any]:
     """Evidence of a GPU on which steps were profiled that last a millisecond."""
     blocked = {"steps": steps, "ns": steps * 1_000_000, "idle_ns": steps * 500_000, "lines": list(lines)}
     found = {"steps": steps, "copies": [], "seen": {}, "blocked": blocked}
@@ -215,7 +215,7 @@ def test_what_waits_and_copies_cost_is_the_idle_time_of_profiled_steps(
     recorded = Recorded(tmp_path, span, recipe)
     facts = {} if kind == "sync" else {"ns": 5_000_000, "pinned": True, "non_blocking": False}
     event = recorded.event(kind, span, 10, **facts)
-    recorded.process(event, **profile(recorded, seen(recorded, kind, span, 4, 4 * us)))
+    recorded.process(event, **profile(seen(recorded, kind, span, 4, 4 * us)))
     found = recorded.verdict()
     assert (found.status, words in found.reason) == (status, True), found.reason
     assert (found.cost, found.cost_basis) == (pytest.approx(us), Basis.MEASURED)
@@ -224,13 +224,13 @@ def test_what_waits_and_copies_cost_is_the_idle_time_of_profiled_steps(
 
 def test_a_line_that_runs_more_often_than_in_the_profile_costs_more(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
-    recorded.process(recorded.event("sync", ITEM, 20), **profile(recorded, seen(recorded, "sync", ITEM, 4, 400.0)))
+    recorded.process(recorded.event("sync", ITEM, 20), **profile(seen(recorded, "sync", ITEM, 4, 400.0)))
     assert recorded.verdict().cost == pytest.approx(200.0)
 
 
 def test_a_line_that_no_profiled_step_has_reached_is_modeled(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
-    recorded.process(recorded.event("sync", ITEM, 10), **profile(recorded, seen(recorded, "sync", MOVE, 4, 400.0)))
+    recorded.process(recorded.event("sync", ITEM, 10), **profile(seen(recorded, "sync", MOVE, 4, 400.0)))
     found = recorded.verdict()
     assert (found.status, found.cost_basis, found.share) == (Status.CONFIRMED, Basis.MODELED, None)
 
@@ -243,7 +243,7 @@ def test_explicit_waits_cost_what_waits_cost_and_not_how_long_they_take(tmp_path
     measured = Recorded(tmp_path / "profiled", ITEM, CALLS)
     call = measured.event("call", ITEM, 10, ns=5_000_000, function="torch.cuda.synchronize")
     wait = measured.event("sync", ITEM, 10)
-    measured.process(call, wait, **profile(measured, seen(measured, "sync", ITEM, 4, 80.0)))
+    measured.process(call, wait, **profile(seen(measured, "sync", ITEM, 4, 80.0)))
     assert measured.verdict().cost == pytest.approx(20.0)
 
 
@@ -284,7 +284,7 @@ def test_mentioned_waits_that_were_copies_count_as_copies(tmp_path: Path) -> Non
     recorded = Recorded(tmp_path, MOVE, MOVES)
     up = seen(recorded, "upload", MOVE, 8, 40.0, mentioned=True, bytes=512)
     read = seen(recorded, "sync", MOVE, 4, 8.0)
-    recorded.process(recorded.event("sync", MOVE, 30), **profile(recorded, up, read))
+    recorded.process(recorded.event("sync", MOVE, 30), **profile(up, read))
     found = recorded.judged()
     assert (found.verdicts[0].count, found.verdicts[0].bytes) == (20, 1280)
     assert found.verdicts[0].cost == pytest.approx(10.0)
@@ -295,7 +295,7 @@ def test_mentioned_waits_that_were_copies_count_as_copies(tmp_path: Path) -> Non
 def test_mentioned_copies_of_a_backward_pass_belong_to_no_finding_at_its_call(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, MOVE, MOVES)
     again = seen(recorded, "upload", MOVE, 4, 40.0, mentioned=True, beside=True, bytes=512)
-    recorded.process(recorded.event("sync", MOVE, 10), **profile(recorded, again))
+    recorded.process(recorded.event("sync", MOVE, 10), **profile(again))
     found = recorded.judged()
     assert found.verdicts[0].status is Status.REFUTED
     assert [(spot.kind, spot.count, spot.cost_basis) for spot in found.hot] == [("upload", 10, Basis.MEASURED)]
@@ -435,12 +435,12 @@ def test_what_the_profiler_saw_is_compared_with_what_was_counted(tmp_path: Path)
     recorded = Recorded(tmp_path, ITEM, READS)
     copies = [{"name": "Memcpy HtoD (Pinned -> Device)", "kind": "upload", "count": 8, "us": 40.0}]
     waits = [{"name": "cudaStreamSynchronize", "count": 2, "us": 100.0}]
-    profiled = {"steps": 4, "copies": copies, "seen": {"upload": 4, "download": 0}, "waits": waits}
+    profiled = {"steps": 4, "copies": copies, "seen": {"upload": 9, "download": 0}, "waits": waits}
     recorded.process(recorded.event("sync", ITEM, 20), mode="gpu", device="A GPU", profiled=profiled)
     text = render(recorded.judged())
     assert "on the host: cudaStreamSynchronize: 0.5 a step, 50 us each" in text
     assert "on the device: Memcpy HtoD (Pinned -> Device): 2 a step, 5 us each" in text
-    assert "of uploads, the profiler saw 8 and the instruments 4 in 4 steps" in text
+    assert "of uploads, the profiler saw 8 and the instruments 9 in 4 steps" in text
 
 
 def test_waits_that_torch_does_not_report_are_named(tmp_path: Path) -> None:
@@ -472,6 +472,26 @@ def test_a_budget_names_the_worst_lines_first(tmp_path: Path) -> None:
     found = recorded.judged(synchronizations=2, uploads=2, **{"pageable-uploads": 0, "upload-bytes": 199}).excesses
     assert [(excess.key, excess.figure) for excess in found] == [("synchronizations", 3.0), ("upload-bytes", 200.0)]
     assert [figure for _, figure in found[0].lines] == [2.0, 1.0]
+
+
+def test_a_budget_limits_the_part_of_a_step_in_which_a_gpu_computes_nothing(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    copies = recorded.event("upload", MOVE, 10, pinned=True, non_blocking=False)
+    profiled = [seen(recorded, "sync", ITEM, 4, 600.0), seen(recorded, "upload", MOVE, 4, 200.0)]
+    recorded.process(recorded.event("sync", ITEM, 10), copies, **profile(*profiled))
+    (found,) = recorded.judged(idle=19).excesses
+    assert (found.figure, [part for _, part in found.lines]) == (pytest.approx(20.0), [15.0, 5.0])
+    assert found.text.startswith("20 % idle a step, 19 % allowed: ")
+    assert recorded.judged(idle=21).excesses == ()
+
+
+def test_a_budget_of_idle_time_needs_profiled_steps(tmp_path: Path) -> None:
+    for mode in ("sim", "gpu"):
+        recorded = Recorded(tmp_path / mode, ITEM, READS)
+        recorded.process(recorded.event("sync", ITEM, 10), mode=mode)
+        assert recorded.judged(synchronizations=1).excesses == ()
+        with pytest.raises(budget.BudgetProblem, match="`idle` needs profiled steps"):
+            recorded.judged(synchronizations=1, idle=50)
 
 
 def test_a_run_without_steps_or_accelerator_cannot_be_held_against_a_budget(tmp_path: Path) -> None:

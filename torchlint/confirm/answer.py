@@ -106,10 +106,13 @@ def _worth(costs: Costs, verdicts: tuple[Verdict, ...]) -> list[str]:
 def _together(costs: Costs, verdicts: list[Verdict]) -> float:
     """The cost of several verdicts: that of waits is the cost of all their events, each of which counts once."""
     waits = [verdict for verdict in verdicts if any(map(blocks, verdict.events))]
-    events = {id(event): event for verdict in waits for event in verdict.events if event.main and blocks(event)}
-    shared = costs.of(events.values()) if events else None
-    others = sum(verdict.cost or 0.0 for verdict in verdicts if verdict not in waits)
-    return others + (shared.us if shared is not None else 0.0)
+    whole = sum(verdict.cost or 0.0 for verdict in verdicts if verdict not in waits)
+    for basis in (Basis.MEASURED, Basis.MODELED):
+        found = [verdict for verdict in waits if verdict.cost_basis is basis]
+        events = {id(event): event for verdict in found for event in verdict.events if event.main and blocks(event)}
+        cost = costs.of(events.values()) if events else None
+        whole += cost.us if cost is not None else 0.0
+    return whole
 
 
 def _share(us: float, prices: Prices) -> str:

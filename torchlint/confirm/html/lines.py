@@ -58,7 +58,9 @@ def lines(result: Result) -> list[Line]:
         _judge(line, result)
     for finding, verdict in result.pairs:
         line_of = found.get((real(finding.path, result.order.base), finding.span.line))
-        if line_of is not None and verdict.cost_basis is Basis.MEASURED and verdict.phase == line_of.phase:
+        if line_of is None or verdict.cost_basis is not Basis.MEASURED or any(map(blocks, verdict.events)):
+            continue
+        if verdict.phase == line_of.phase:
             line_of.us, line_of.basis = verdict.cost, Basis.MEASURED
     for line in found.values():
         line.weight = (line.us or 0.0) * result.run.phases[line.phase].count
