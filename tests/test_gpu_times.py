@@ -280,7 +280,7 @@ def test_nothing_is_profiled_while_a_graph_is_captured(tmp_path: Path, monkeypat
     count = [0]
     monkeypatch.setattr(torch.profiler, "profile", Counting)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: count[0] in (*range(9, 15), 19, 20))
-    observation = Observation(order(tmp_path, untraced=True, profile_steps=5), "gpu")
+    observation = Observation(order(tmp_path, profile_steps=5), "gpu")
     observation.start()
     try:
         train(40, lambda: count.__setitem__(0, count[0] + 1))
@@ -292,7 +292,7 @@ def test_nothing_is_profiled_while_a_graph_is_captured(tmp_path: Path, monkeypat
 
 @pytest.mark.usefixtures("used")
 def test_a_profiler_of_the_program_comes_first(tmp_path: Path) -> None:
-    observation = Observation(order(tmp_path, untraced=True, profile_steps=5), "gpu")
+    observation = Observation(order(tmp_path, profile_steps=5), "gpu")
     observation.start()
     try:
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as own:
@@ -309,7 +309,7 @@ def test_a_profiler_of_the_program_comes_first(tmp_path: Path) -> None:
 def test_profiling_ends_where_the_program_begins_to_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_the_host = [torch.profiler.ProfilerActivity.CPU]
     monkeypatch.setattr(profiled, "_profiler", lambda: torch.profiler.profile(activities=on_the_host, acc_events=True))
-    observation = Observation(order(tmp_path, untraced=True, profile_steps=20), "gpu")
+    observation = Observation(order(tmp_path, profile_steps=20), "gpu")
     observation.start()
     try:
         train(14)
