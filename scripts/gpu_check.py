@@ -86,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="PROGRAM",
-        help="scripts with their arguments, each in quotes; they run here, three times at once, with and without "
-        "observation and on the simulated GPU, whose verdicts are compared",
+        help="scripts with their arguments, each in quotes; they run in this folder without and with observation, and "
+        "beside that on the simulated GPU, whose verdicts are compared",
     )
     parser.add_argument("--task", nargs=2, metavar=("PART", "FILE"), help=argparse.SUPPRESS)
     parser.add_argument("--items", nargs="+", default=[], help=argparse.SUPPRESS)
