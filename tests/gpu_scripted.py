@@ -21,6 +21,8 @@ def scripted(_: Settings, items: Iterator[str]) -> Iterator[Row]:
             raise ValueError("no such thing")
         if item == "hangs":
             time.sleep(600)
+    if "last" in item:
+        os._exit(8)
 
 
 if __name__ == "__main__":

@@ -162,10 +162,12 @@ def test_the_simulation_tells_what_a_probe_does_and_which_it_cannot_run() -> Non
 # -- runs ------------------------------------------------------------------------------------------
 
 
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: list[str], together: bool = True) -> Row:
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, items: list[str], together: bool = True, whole: bool = False
+) -> Row:
     """What is found of a part whose processes do what the names of their items say."""
     monkeypatch.setattr(tasks, "CHECK", Path(gpu_scripted.__file__))
-    part = Part(lambda _: items, gpu_scripted.scripted, 60.0, together=together)
+    part = Part(lambda _: items, gpu_scripted.scripted, 60.0, together=together, whole=whole)
     found: dict[str, Row] = {}
     schedule.Schedule(Settings("sim"), found, lambda: None, str(tmp_path), None).run({"part": part})
     return found["part"]
@@ -182,6 +184,24 @@ def test_an_item_that_ends_its_process_is_named_and_the_others_go_on(
     assert found["differences"][0]["why"].startswith("status 7")
     assert found["differences"][1]["why"].endswith("ValueError: no such thing")
     assert report.faults({"parts": {"part": found}}) == 2
+
+
+def test_what_needs_all_its_items_begins_again_without_the_one_that_ends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = run(tmp_path, monkeypatch, ["one", "crashes", "two"], whole=True)
+    assert list(found["known"]) == ["one", "crashes", "two"]
+    assert found["same"] == 4  # the first one once more
+    assert [one["what"] for one in found["differences"]] == ["crashes"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_end_after_the_last_item_is_no_fault_of_the_item(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    found = run(tmp_path, monkeypatch, ["one", "last"], whole=whole)
+    assert [one["what"] for one in found["differences"]] == ["part"]
+    assert found.get("left", []) == (["one", "last"] if whole else [])
 
 
 def test_a_part_that_cannot_begin_is_named_with_what_it_leaves_out(

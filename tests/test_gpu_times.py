@@ -18,7 +18,7 @@ else:
 from torch.autograd import DeviceType
 
 from tests.companion_help import write
-from tests.gpu_help import order
+from tests.gpu_help import DebugMode, order
 from torchlint.base.shape import fits
 from torchlint.confirm.stored_evidence import StoredBlocked
 from torchlint.runtime import blocks
@@ -26,6 +26,12 @@ from torchlint.runtime.instruments import device_steps, profiled
 from torchlint.runtime.observation import Observation
 from torchlint.runtime.steps import Enough
 from torchlint.runtime.switch import OLD, Switch
+
+
+@pytest.fixture(autouse=True)
+def _debug_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch can report synchronizations, and there are no notes about that."""
+    DebugMode().install(monkeypatch)
 
 
 @pytest.fixture

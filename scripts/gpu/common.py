@@ -32,7 +32,8 @@ class Part:
     """A part of the check. Its ``work`` yields what it finds about each item as soon as it is known.
 
     A process, which may take some ``seconds`` on a GPU, gets ``size`` items, or all if that is 0. Processes of parts
-    that run ``together`` run side by side, with so many ``threads``.
+    that run ``together`` run side by side, with so many ``threads``. Those that work on ``whole`` lists yield nothing
+    before they have been through all items.
     """
 
     items: Callable[[Settings], Sequence[str]]
@@ -40,6 +41,7 @@ class Part:
     seconds: float
     size: int = 0
     together: bool = False
+    whole: bool = False
     needs_gpu: bool = False
     threads: int = 1
 

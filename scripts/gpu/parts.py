@@ -25,7 +25,7 @@ PARTS: dict[str, Part] = {
     "programs": Part(verdicts.scripted, verdicts.programs, 120, size=20, together=True),
     "synchronizing": Part(_one("synchronizing"), accounts.synchronizing, 60, together=True),
     "waits": Part(_one("waits"), _waits, 60, together=True, needs_gpu=True),
-    "battery": Part(battery.probes, battery.battery, 120, size=60, together=True),
+    "battery": Part(battery.probes, battery.battery, 120, size=60, together=True, whole=True),
     "timeline": Part(_one("timeline"), profiled.timeline, 60, needs_gpu=True),
     "profile": Part(_one("profile"), times.profile, 60, needs_gpu=True),
     "cells": Part(_one("cells"), times.cells, 60, needs_gpu=True),

@@ -33,6 +33,7 @@ def work(part: Part, settings: Settings, items: Sequence[str], target: str) -> N
             for item in items:
                 tell(doing=item)
                 yield item
+            tell(doing=None)
 
         for row in part.work(settings, each()):
             tell(row=row)
@@ -46,6 +47,7 @@ class Task:
         self.part = part
         self.items = list(items)
         self.doing: str | None = None
+        self._begun = False
         self.limit = part.seconds
 
     def start(self, settings: Settings, folder: str) -> None:
@@ -72,7 +74,7 @@ class Task:
 
     def news(self) -> list[Row]:
         """The rows since the last call."""
-        rows = []
+        rows: list[Row] = []
         while True:
             before = self._told.tell()
             line = self._told.readline()
@@ -81,7 +83,7 @@ class Task:
                 return rows
             said = json.loads(line)
             if "doing" in said:
-                self.doing = said["doing"]
+                self.doing, self._begun = said["doing"], True
             else:
                 rows.append(said["row"])
 
@@ -112,9 +114,11 @@ class Task:
         return differs(self.item(), "failed", f"status {self._child.returncode}: {errors[-500:]}")
 
     def item(self) -> str:
-        """The item that it works on, or worked on last; the part, before the first."""
+        """The item that it works on; the part, before the first and after the last."""
         return self.doing or self.name
 
     def rest(self) -> list[str]:
-        """The items after that."""
-        return self.items[self.items.index(self.doing) + 1 :] if self.doing else self.items
+        """The items of which nothing is known, but for the one that it works on."""
+        if self.part.whole or not self._begun:
+            return [item for item in self.items if item != self.doing]
+        return self.items[self.items.index(self.doing) + 1 :] if self.doing is not None else []

@@ -138,7 +138,8 @@ def overheads(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
     order = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         for name in items:
-            start, ratios = time.monotonic(), []
+            start = time.monotonic()
+            ratios: list[float] = []
             while len(ratios) < _PAIRS and (not ratios or time.monotonic() - start < _PAIRS_SECONDS):
                 how = {one: overhead.measure(name, one, folder) for one in order.sample([None, settings.mode], 2)}
                 ratios.append(how[settings.mode]["us"] / how[None]["us"])
