@@ -33,7 +33,9 @@ def trained() -> float:
 
 
 def compiled() -> float:
-    return float(torch.compile(lambda x: x.to(torch.float32).sum() + torch.ones(1).sum(), backend="eager")(torch.ones(2)))
+    return float(
+        torch.compile(lambda x: x.to(torch.float32).sum() + torch.ones(1).sum(), backend="eager")(torch.ones(2))
+    )
 
 
 def mapped() -> float:
