@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
+import multiprocessing.popen_fork
 import multiprocessing.process
 import multiprocessing.spawn
 import multiprocessing.util
@@ -36,6 +38,7 @@ def follow(observation: Observation, order_path: str) -> None:
     patches.set(multiprocessing.process.BaseProcess, "run", _running(multiprocessing.process.BaseProcess.run))
     line = _command_line(multiprocessing.spawn.get_command_line, order_path, observation)
     patches.set(multiprocessing.spawn, "get_command_line", line)
+    patches.set(multiprocessing.popen_fork.Popen, "terminate", _terminating(observation))
     patches.set(signal_handling, "_set_worker_signal_handlers", _handling(observation))
     pid = os.getpid()
     atexit.register(lambda: observation.finish() if os.getpid() == pid else None)
@@ -61,7 +64,7 @@ def _in_worker(observation: Observation) -> None:
 
 
 def _handling(observation: Observation) -> Any:
-    """Handle SIGTERM in loader workers, which torch would end with status 0 before they write evidence."""
+    """Write evidence before SIGTERM ends loader workers, with status 0, as torch does, if their parent sends it."""
     real = signal_handling._set_worker_signal_handlers
 
     def set_worker_signal_handlers() -> None:
@@ -71,9 +74,28 @@ def _handling(observation: Observation) -> Any:
 
     def terminated(number: int, _frame: Any) -> None:
         observation.finish(how="signal", signal=number)
-        os._exit(0)
+        if os.path.exists(_asked_to_end(observation, os.getpid())):
+            os._exit(0)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
 
     return set_worker_signal_handlers
+
+
+def _terminating(observation: Observation) -> Any:
+    """Note which children the parent ends: Python does not tell them who sends a signal."""
+    real = multiprocessing.popen_fork.Popen.terminate
+
+    def terminate(process: Any) -> None:
+        with contextlib.suppress(OSError), open(_asked_to_end(observation, process.pid), "w", encoding="utf-8"):
+            pass
+        real(process)
+
+    return terminate
+
+
+def _asked_to_end(observation: Observation, process: int) -> str:
+    return os.path.join(observation.order["directory"], f"terminated-{process}")
 
 
 def _on_termination(observation: Observation) -> None:

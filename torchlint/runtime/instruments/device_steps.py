@@ -6,6 +6,7 @@ of the device, and its steps look shorter than they are.
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
 from typing import Any, NamedTuple
 
@@ -33,10 +34,18 @@ class DeviceSteps(Instrument):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self.forked()
+        self._begin()
 
     def forked(self) -> None:
-        """Begin anew in a child process."""
+        """Begin anew in a child process.
+
+        The events of the parent are kept until the child ends: their destructor calls CUDA, which fails in a forked
+        process, and torch 2.11 does not catch that exception, so that the process would be aborted.
+        """
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object((self._waiting, self._last)))
+        self._begin()
+
+    def _begin(self) -> None:
         self._waiting: deque[_Moment] = deque()
         self._last: _Moment | None = None
         self.durations: list[int] = []

@@ -342,12 +342,12 @@ class Reads:
         real, sim = self._real, self._sim
 
         def numpy(tensor: T, *, force: bool = False) -> Any:
-            if force:
-                return real["numpy"](tensor.detach().cpu().resolve_conj().resolve_neg())
-            self._refuse(tensor)
+            if not force:
+                raise _no_numpy(tensor)
+            return real["numpy"](tensor.detach().cpu().resolve_conj().resolve_neg())
 
         def array(tensor: T, *_args: Any, **_kwargs: Any) -> Any:
-            self._refuse(tensor)
+            raise _no_numpy(tensor)
 
         def tolist(tensor: T) -> Any:
             self._waits(tensor, "tolist")
@@ -369,8 +369,9 @@ class Reads:
         for name, method in methods.items():
             sim.patches.set(_TENSOR, name, on_device(sim, real[name], method))
 
-    def _refuse(self, tensor: T) -> None:
-        raise TypeError(_NOT_NUMPY.format(device_of(tensor)))
-
     def _waits(self, tensor: T, why: str) -> None:
         self._sim.sync(why, size_of(tensor))
+
+
+def _no_numpy(tensor: T) -> TypeError:
+    return TypeError(_NOT_NUMPY.format(device_of(tensor)))
