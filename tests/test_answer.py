@@ -144,8 +144,7 @@ def test_on_a_gpu_what_waits_cost_is_the_idle_time_of_profiled_steps(tmp_path: P
     recorded.process(
         recorded.event("sync", ITEM, 10),
         recorded.at(other, "sync", 10),
-        **profile(seen(recorded, "sync", ITEM, 4, 1112.0), seen(recorded, "sync", Span(1, 1, 1, 4), 4, 400.0)
-        ),
+        **profile(seen(recorded, "sync", ITEM, 4, 1112.0), seen(recorded, "sync", Span(1, 1, 1, 4), 4, 400.0)),
     )
     assert opening(recorded) == [
         "A step takes 1 ms, and hardly waits for data.",
