@@ -123,7 +123,7 @@ def test_what_is_rare_is_held_against_the_time_of_a_step_on_a_gpu(tmp_path: Path
     assert recorded.judged(step=490.0).verdicts[0].status is Status.CONFIRMED
     refuted = recorded.judged(step=510.0).verdicts[0]
     assert refuted.status is Status.REFUTED
-    assert "it happens rarely, and about 0.501 us a step is below 0.1% of a step" in refuted.reason
+    assert "it happens rarely, and about 0.501 us a step is below 0.1 % of a step" in refuted.reason
 
 
 def test_a_program_that_does_not_wait_is_told_so(tmp_path: Path) -> None:

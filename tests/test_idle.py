@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("torch")
 from tests.machine import BACKWARD, MAIN, Machine, line
 from torchlint.base.shape import fits
 from torchlint.confirm.stored_evidence import StoredBlocked
+from torchlint.runtime.blocked import sizes_of
 from torchlint.runtime.sites import NOWHERE
 
 READ, OTHER, MOVE, BACK = line(7), line(8), line(3), line(9)
@@ -229,3 +231,18 @@ def test_a_copy_of_many_numbers_to_the_host_is_no_read_of_one() -> None:
     found = machine.device().blocked()
     assert found is not None
     assert [(one["kind"], one["bytes"]) for one in found["lines"]] == [("download", 12000)]
+
+
+@pytest.mark.parametrize(
+    ("more", "size"),
+    [
+        ({"metadata_json": lambda: '"stream": 7, "bytes": 1572864, "memory bandwidth (GB/s)": 12.1'}, 1_572_864),
+        ({"metadata_json": lambda: ""}, 0),
+        ({"nbytes": lambda: 64}, 64),
+        ({}, 0),
+    ],
+)
+def test_the_bytes_of_copies_are_those_that_this_torch_tells(more: dict[str, Any], size: int) -> None:
+    copy = SimpleNamespace(name=lambda: "Memcpy HtoD (Pageable -> Device)", correlation_id=lambda: 5, **more)
+    kernel = SimpleNamespace(name=lambda: "gemm", correlation_id=lambda: 6)
+    assert sizes_of(SimpleNamespace(events=lambda: [copy, kernel])) == {5: size}

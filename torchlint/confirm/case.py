@@ -157,17 +157,18 @@ class Case:
         if not verdict.per_step:
             return "it does not happen after the first step"
         if verdict.cost_basis is Basis.MEASURED:
-            if verdict.share is None or verdict.share >= SHARE:
-                return None
             idle = any(map(blocks, costly))
+            beside_waits = idle and {event.kind for event in verdict.events} <= {EVALUATIONS}  # it costs more than them
+            if verdict.share is None or verdict.share >= SHARE or beside_waits:
+                return None
             what = f"the GPU computes nothing for {duration(verdict.cost)} because of it," if idle else "that is"
-            return f"{what} {percent(verdict.share)} of {step_of(phase)}, below {SHARE:.1%}"
+            return f"{what} {percent(verdict.share)} of {step_of(phase)}, below {percent(SHARE)}"
         step = self._step_us(phase)
         if verdict.beside or not is_rare(verdict.events, self.run, verdict.per_step):
             return None
         if verdict.cost >= (step * SHARE if step else _LITTLE):
             return None
-        least = f"{SHARE:.1%} of {step_of(phase)}" if step else duration(_LITTLE)
+        least = f"{percent(SHARE)} of {step_of(phase)}" if step else duration(_LITTLE)
         return f"it happens rarely, and about {duration(verdict.cost)} {step_of(phase)} is below {least}"
 
 
