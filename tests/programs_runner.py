@@ -79,8 +79,14 @@ def _run(path: str, mode: str) -> None:
         sys.argv[:], sys.path[:], sys.modules["__main__"] = before
 
 
+_is_available = torch.cuda.is_available
+
+
 def _fresh() -> None:
     """Restore the global state of torch that programs change."""
+    torch.cuda.is_available = _is_available
+    if "torch._dynamo.utils" in sys.modules:
+        torch._dynamo.utils.counters.clear()  # what an earlier program has compiled
     torch.manual_seed(0)
     random.seed(0)
     np.random.seed(0)

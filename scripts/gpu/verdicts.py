@@ -65,6 +65,8 @@ def judged(expected: str, given: Mapping[str, Any] | None, line: str) -> tuple[s
     said = f"{given['status']}: {given['reason']}"
     if given["status"] == "unknown":
         return "undecided", said
+    if expected == "unknown":
+        return "measured", f"decided here: {said}"
     cheap = expected == "refuted" and any(words in line for words in _CHEAP)
     if given["basis"] == "measured" and (cheap or (expected, given["status"]) == ("confirmed", "refuted")):
         return "measured", said

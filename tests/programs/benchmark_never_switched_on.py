@@ -10,7 +10,7 @@ class Digits(torch.utils.data.Dataset):
         return self.count
 
     def __getitem__(self, i):
-        return torch.ones(1, 28, 28), i
+        return torch.ones(1, 28, 28), i % 10
 
 
 class Installed:

@@ -149,17 +149,18 @@ class Case:
     def _negligible(self, verdict: Verdict, costly: Sequence[Event]) -> str | None:
         """Why a cost does not matter; None if it does, or is not known.
 
-        A price refutes only what happens in fewer than one of ten steps.
+        A price refutes only what happens in fewer than one of ten steps. How long flagged code itself takes refutes nothing: what
+        it makes may stay, such as a mode or a graph.
         """
-        if verdict.per_step is None or verdict.cost is None:
+        evaluated = {event.kind for event in verdict.events} <= {EVALUATIONS}
+        if verdict.per_step is None or verdict.cost is None or evaluated:
             return None
         phase = verdict.phase or self.run.main
         if not verdict.per_step:
             return "it does not happen after the first step"
         if verdict.cost_basis is Basis.MEASURED:
             idle = any(map(blocks, costly))
-            beside_waits = idle and {event.kind for event in verdict.events} <= {EVALUATIONS}  # it costs more than them
-            if verdict.share is None or verdict.share >= SHARE or beside_waits:
+            if verdict.share is None or verdict.share >= SHARE:
                 return None
             what = f"the GPU computes nothing for {duration(verdict.cost)} because of it," if idle else "that is"
             return f"{what} {percent(verdict.share)} of {step_of(phase)}, below {percent(SHARE)}"

@@ -64,7 +64,7 @@ class Copies:
                 self._waited(why)
 
     def _waited(self, why: str) -> None:
-        self.unexplained += 1
+        self.unexplained += self._recorder.listening
         self._recorder.add("sync", self._sites.here(3), why=why)
 
     def moved(self, source: T, target: T, how: str, spent: int, *, non_blocking: bool) -> bool:

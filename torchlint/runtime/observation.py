@@ -216,7 +216,8 @@ class Observation:
         """The name of the device. Does not initialize CUDA, neither before the program does nor in a forked child."""
         if self.mode == "gpu":
             if self._name is None and torch.cuda.is_initialized():
-                self._name = str(torch.cuda.get_device_name())
+                with contextlib.suppress(Exception):  # a program may have replaced what says that there is a device
+                    self._name = str(torch.cuda.get_device_name())
             return self._name
         return "simulated" if self.mode == "sim" else None
 
