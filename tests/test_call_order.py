@@ -226,9 +226,8 @@ def run(source: str, seed: int) -> list[tuple[str, int]]:
     exec(compile(source, "f.py", "exec"), space)
     function: Callable[..., object] = space["f"]
     chance, seen = random.Random(seed), list[tuple[str, int]]()
-    with watched(function.__code__, seen):
-        with suppress(ValueError):
-            function(Thing(), lambda: chance.random() < 0.4)
+    with watched(function.__code__, seen), suppress(ValueError):
+        function(Thing(), lambda: chance.random() < 0.4)
     return [(name, line) for name, line in seen if name in NAMES]
 
 
