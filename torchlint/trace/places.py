@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from torchlint.trace.device import Thread
 from torchlint.trace.files import Files
 from torchlint.trace.frames import Frame, innermost
 from torchlint.trace.functions import Function
-from torchlint.trace.kineto import Called, Seen, Thread, Timeline
+from torchlint.trace.kineto import Called, Seen, Timeline
 from torchlint.trace.moments import DOWNLOAD, UPLOAD, WAIT, Moment
 from torchlint.trace.order import Order, Place
 
