@@ -129,6 +129,13 @@ def test_an_index_with_a_tensor_is_told_from_one_with_numbers() -> None:
     assert lines(source, "len", "aten::index", "aten::index_put_") == [[2], [3], [5]]
 
 
+def test_code_that_is_too_deeply_nested_or_too_long_decides_nothing() -> None:
+    deep = f"def f(x):\n    x.cpu()\n    return {' + '.join(['x.cpu()'] * 2000)}"
+    assert lines(deep, "cpu") == [[]]
+    long = "def f(x):\n" + "    x.cpu()\n" * 2000
+    assert lines(long, "cpu") == [list(range(2, 2002))]
+
+
 # -- against what really ran ---------------------------------------------------------------------------
 
 
@@ -168,7 +175,7 @@ class Writer:
     def _statement(self, depth: int, *, looping: bool) -> None:
         kinds = (
             ["call"] * 4
-            + ["built-in"]
+            + ["built-in", "each"]
             + (["if", "for", "while", "try", "with", "finally", "inline"] if depth < 4 else [])
         )
         match self._random.choice(kinds + (["break", "continue"] if looping else []) + ["fail", "return"][: depth > 1]):
@@ -190,6 +197,9 @@ class Writer:
                 self._block(depth + 1, 3, looping=looping)
             case "inline":
                 self._line(depth, f"x.{self._name()}() if c() else x.{self._name()}()")
+            case "each":
+                inner = self._random.choice(["", f" for _ in [x.{self._name()}()]"])
+                self._line(depth, f"[x.{self._name()}() for _ in (1, 2, 3){inner} if c() or x.{self._name()}()]")
             case "built-in":
                 self._line(depth, self._random.choice(["len(str(x.to()))", "abs(3)", "len('')"]))
             case "break" | "continue" as kind:
