@@ -129,6 +129,17 @@ def test_an_index_with_a_tensor_is_told_from_one_with_numbers() -> None:
     assert lines(source, "len", "aten::index", "aten::index_put_") == [[2], [3], [5]]
 
 
+def test_loops_over_numbers_and_conversions_to_numbers_are_told_from_loaders_and_conditions() -> None:
+    source = """
+    def f(loader, loss, best):
+        for epoch in range(3):
+            for batch in loader:
+                if loss > best:
+                    best = float(loss)
+    """
+    assert lines(source, "__next__", "aten::is_nonzero", "aten::item") == [[3], [4], [5]]
+
+
 def test_code_that_is_too_deeply_nested_or_too_long_decides_nothing() -> None:
     deep = f"def f(x):\n    x.cpu()\n    return {' + '.join(['x.cpu()'] * 2000)}"
     assert lines(deep, "cpu") == [[]]
