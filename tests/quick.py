@@ -37,6 +37,8 @@ QUICK = {
     "confirmation": "test_answer test_causes test_understood test_verdict_details test_verdicts",
     "recordings": """test_from_trace::test_each_event_of_a_gpu_is_at_the_line_that_caused_it
         test_from_trace::test_an_export_with_stacks_of_python_names_lines
+        test_call_order::test_a_call_that_happens_once_around_a_loop_separates_the_rounds
+        test_gpu_traces::test_a_copy_without_a_wait_behind_it_was_asynchronous
         test_from_trace::test_what_is_certain_about_a_line_is_not_repeated_as_a_guess""",
 }
 NOT_QUICK = frozenset(

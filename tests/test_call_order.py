@@ -129,6 +129,24 @@ def test_an_index_with_a_tensor_is_told_from_one_with_numbers() -> None:
     assert lines(source, "len", "aten::index", "aten::index_put_") == [[2], [3], [5]]
 
 
+def test_loops_over_numbers_and_conversions_to_numbers_are_told_from_loaders_and_conditions() -> None:
+    source = """
+    def f(loader, loss, best):
+        for epoch in range(3):
+            for batch in loader:
+                if loss > best:
+                    best = float(loss)
+    """
+    assert lines(source, "__next__", "aten::is_nonzero", "aten::item") == [[3], [4], [5]]
+
+
+def test_code_that_is_too_deeply_nested_or_too_long_decides_nothing() -> None:
+    deep = f"def f(x):\n    x.cpu()\n    return {' + '.join(['x.cpu()'] * 2000)}"
+    assert lines(deep, "cpu") == [[]]
+    long = "def f(x):\n" + "    x.cpu()\n" * 2000
+    assert lines(long, "cpu") == [list(range(2, 2002))]
+
+
 # -- against what really ran ---------------------------------------------------------------------------
 
 
@@ -168,7 +186,7 @@ class Writer:
     def _statement(self, depth: int, *, looping: bool) -> None:
         kinds = (
             ["call"] * 4
-            + ["built-in"]
+            + ["built-in", "each"]
             + (["if", "for", "while", "try", "with", "finally", "inline"] if depth < 4 else [])
         )
         match self._random.choice(kinds + (["break", "continue"] if looping else []) + ["fail", "return"][: depth > 1]):
@@ -190,6 +208,9 @@ class Writer:
                 self._block(depth + 1, 3, looping=looping)
             case "inline":
                 self._line(depth, f"x.{self._name()}() if c() else x.{self._name()}()")
+            case "each":
+                inner = self._random.choice(["", f" for _ in [x.{self._name()}()]"])
+                self._line(depth, f"[x.{self._name()}() for _ in (1, 2, 3){inner} if c() or x.{self._name()}()]")
             case "built-in":
                 self._line(depth, self._random.choice(["len(str(x.to()))", "abs(3)", "len('')"]))
             case "break" | "continue" as kind:
@@ -226,9 +247,8 @@ def run(source: str, seed: int) -> list[tuple[str, int]]:
     exec(compile(source, "f.py", "exec"), space)
     function: Callable[..., object] = space["f"]
     chance, seen = random.Random(seed), list[tuple[str, int]]()
-    with watched(function.__code__, seen):
-        with suppress(ValueError):
-            function(Thing(), lambda: chance.random() < 0.4)
+    with watched(function.__code__, seen), suppress(ValueError):
+        function(Thing(), lambda: chance.random() < 0.4)
     return [(name, line) for name, line in seen if name in NAMES]
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor)
 _WITH = (ast.With, ast.AsyncWith)
-_TRY = (ast.Try, ast.TryStar)
+_TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))  # since Python 3.11
 _SILENT = (ast.expr_context, ast.operator, ast.cmpop, ast.unaryop, ast.Constant)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 
@@ -148,7 +148,7 @@ class Flow:
         self._to(end)
         self._now = end
 
-    def _try(self, node: ast.Try | ast.TryStar) -> None:
+    def _try(self, node: ast.Try) -> None:
         caught, last, end = self._apart(), self._apart(), self._apart()
         with self._may_fail(last):
             with self._may_fail(caught):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import BuiltinFunctionType
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ OPERATORS = frozenset({*CONVERSIONS, _INDEX, _WRITE})
 _CONDITIONS = (ast.Assert, ast.BoolOp, ast.If, ast.IfExp, ast.Not, ast.While)
 _OPERATORS = (ast.AugAssign, ast.BinOp, ast.Subscript)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_NUMBERS = ("int", "float", "complex")  # which ask for no truth
 _BUILTIN = frozenset(name for name, value in vars(builtins).items() if isinstance(value, BuiltinFunctionType))
 
 
@@ -86,7 +87,7 @@ def is_named_call(node: ast.AST | None) -> bool:
 
 def is_builtin_call(node: ast.AST | None) -> bool:
     """Whether it calls a function of Python's own, such as ``print``, which is a function for a profiler."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BUILTIN
+    return node is not None and _names(node, _BUILTIN)
 
 
 def calls(node: ast.AST, called: str) -> bool:
@@ -94,12 +95,14 @@ def calls(node: ast.AST, called: str) -> bool:
     if called in (_INDEX, _WRITE):
         written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
         return isinstance(node, ast.Subscript) and (written or called == _INDEX) and not _is_plain(node.slice)
+    if called == CONDITION:
+        return isinstance(node, _CONDITIONS) or (_constructs(node) and not _names(node, _NUMBERS))
     if called in CONVERSIONS:
-        return isinstance(node, _CONDITIONS if called == CONDITION else ast.Subscript) or _constructs(node)
+        return isinstance(node, ast.Subscript) or _constructs(node)
     if not called:
         return isinstance(node, _CONDITIONS + _OPERATORS) or _constructs(node)
     if called in _LOOPS and isinstance(node, ast.For | ast.AsyncFor):
-        return True
+        return not isinstance(node.iter, ast.List | ast.Tuple) and not _names(node.iter, ("range",))
     if called == _FORMATS and isinstance(node, ast.FormattedValue):
         return True
     if called in _COMPREHENSIONS:
@@ -117,6 +120,11 @@ def _is_plain(index: ast.expr) -> bool:
     if isinstance(index, ast.UnaryOp):
         return _is_plain(index.operand)
     return isinstance(index, ast.Slice) or (isinstance(index, ast.Constant) and not isinstance(index.value, bool))
+
+
+def _names(node: ast.AST, names: Container[str]) -> bool:
+    """Whether it calls something by one of these names alone."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def _constructs(node: ast.AST) -> bool:

@@ -42,7 +42,10 @@ class Seen(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A call of a Python function, or of an operator of :data:`torchlint.trace.functions.OPERATORS`, by its number."""
+    """A call of a Python function, or of an operator of :data:`torchlint.trace.functions.OPERATORS`, by its number.
+
+    The number is negative for what happened while nothing was called.
+    """
 
     time: float
     is_operator: bool
@@ -90,16 +93,19 @@ class Timeline:
         """What a call of a Python function has called itself, in order."""
         functions, operators = self._stacks[thread], self._operators[thread]
         begin, until = functions.span(call)
-        direct = (
-            Called(functions.span(number)[0], False, number) for number in functions.within(begin, until, call + 1)
-        )
-        among = (Called(operators.span(number)[0], True, number) for number in operators.within(begin, until))
+        direct = (self.call(thread, number) for number in functions.within(begin, until, call + 1))
+        among = (self.call(thread, number, is_operator=True) for number in operators.within(begin, until))
         until = begin
         for one in merge(direct, among):
             if not one.is_operator:
                 until = functions.span(one.number)[1]
             if not one.is_operator or one.time >= until:
                 yield one
+
+    def call(self, thread: Thread, number: int, *, is_operator: bool = False) -> Called:
+        """The call with this number."""
+        stacks = self._operators if is_operator else self._stacks
+        return Called(stacks[thread].span(number)[0], is_operator, number)
 
     def name(self, thread: Thread, called: Called) -> str:
         """The name of what was called; that of a function around which a decorator has put another."""

@@ -28,13 +28,17 @@ class Order:
     """The code of a function, to be compared with what it called."""
 
     def __init__(self, function: Function) -> None:
-        self._flow = Flow(function.node)
+        try:
+            self._flow = Flow(function.node)
+        except RecursionError:  # an expression of hundreds of parts
+            self._flow = Flow(ast.Module([], []))
         self._able: dict[str, int] = {}
 
     def places(self, called: Sequence[str]) -> list[tuple[Place, ...]]:
         """For each of these calls, which happened in this order, the places that it may be at.
 
-        These are none if nothing in the code is called like this, and all of the name if the code has no such order.
+        These are none if nothing in the code is called like this, or the code is too deeply nested to tell, and all of
+        the name if the code has no such order.
         """
         names = [name for name in called if self._named(name)]
         if len(self._flow.nodes) > _LARGEST:

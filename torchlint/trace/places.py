@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
+from torchlint.trace.device import Thread
 from torchlint.trace.files import Files
 from torchlint.trace.frames import Frame, innermost
 from torchlint.trace.functions import Function
-from torchlint.trace.kineto import Called, Seen, Thread, Timeline
+from torchlint.trace.kineto import Called, Seen, Timeline
 from torchlint.trace.moments import DOWNLOAD, UPLOAD, WAIT, Moment
 from torchlint.trace.order import Order, Place
 
@@ -37,14 +39,15 @@ def placed(timeline: Timeline, files: Files) -> Iterator[Placed]:
     everything: list[tuple[Moment, tuple[Frame, ...]]] = []
     inside: defaultdict[tuple[Function, Thread, int], dict[_At, list[int]]] = defaultdict(lambda: defaultdict(list))
     for seen in timeline.seen():
-        at, function = _at(seen, files)
+        at, function = _at(timeline, seen, files)
         if at is not None and function is not None:
             inside[function, at.thread, at.call][at].append(len(everything))
         everything.append((seen.moment, seen.stack))
     lines: dict[int, tuple[int, ...]] = {}
     orders: dict[Function, Order] = {}
+    by_name = lru_cache(maxsize=None)(Function.lines)
     for (function, thread, call), happened in inside.items():
-        known = {at: function.lines(_name(timeline, thread, at.inner)) for at in happened}
+        known = {at: by_name(function, _name(timeline, thread, at.inner)) for at in happened}
         several = [at for at, able in known.items() if len(able) > 1]
         if several and function not in orders:
             orders[function] = Order(function)
@@ -57,14 +60,17 @@ def placed(timeline: Timeline, files: Files) -> Iterator[Placed]:
         yield moment, stack, lines.get(number, ())
 
 
-def _at(seen: Seen, files: Files) -> tuple[_At | None, Function | None]:
+def _at(timeline: Timeline, seen: Seen, files: Files) -> tuple[_At | None, Function | None]:
     """Where this was seen, and the function, if it is known."""
     found = innermost(seen.stack, files.find)
     if found is None or found.at >= len(seen.calls):
         return None, None
-    below = [Called(0.0, False, call) for call in seen.calls[found.at + 1 :]]
-    below += [Called(0.0, True, operator) for operator in seen.operators]
-    inner = below[0] if below else Called(seen.moment.time, True, -1)
+    if found.at + 1 < len(seen.calls):
+        inner = timeline.call(seen.thread, seen.calls[found.at + 1])
+    elif seen.operators:
+        inner = timeline.call(seen.thread, seen.operators[0], is_operator=True)
+    else:
+        inner = Called(seen.moment.time, False, -1)
     return _At(seen.thread, seen.calls[found.at], inner), files.function(found.path, seen.stack[found.at])
 
 
@@ -74,11 +80,8 @@ def _places(
     """The places of what a call of a function has called, and of what happened between: only of what is wanted."""
     between = [at.inner for at in wanted if at.inner.number < 0]
     called = sorted([*timeline.called(thread, call), *between])
-    places = order.places([_name(timeline, thread, one) for one in called])
-    by_number = {
-        (one.is_operator, one.number, one.time if one.number < 0 else 0.0): at for at, one in enumerate(called)
-    }
-    return {at: places[by_number[at.inner.is_operator, at.inner.number, at.inner.time]] for at in wanted}
+    places = dict(zip(called, order.places([_name(timeline, thread, one) for one in called]), strict=True))
+    return {at: places.get(at.inner, ()) for at in wanted}
 
 
 def _name(timeline: Timeline, thread: Thread, called: Called) -> str:
