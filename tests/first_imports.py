@@ -29,7 +29,7 @@ def trained() -> float:
     optimizer = torch.optim.SGD([weight], lr=0.5)
     (weight * 2).sum().backward()
     optimizer.step()
-    return weight.item()
+    return float(weight.item())
 
 
 def compiled() -> float:
@@ -50,7 +50,7 @@ def checkpointed() -> float:
     weight = torch.ones(1, requires_grad=True)
     checkpoint(lambda x: (x * 3).sum(), weight, use_reentrant=False).backward()
     assert weight.grad is not None
-    return weight.grad.item()
+    return float(weight.grad.item())
 
 
 def imported() -> float:

@@ -47,11 +47,11 @@ METHODS = (
 PROPERTIES = ("device", "is_cuda", "is_cpu", "grad", "grad_fn")
 
 
-class Before(torch.Tensor):
+class Before(torch.Tensor):  # type: ignore[misc]
     """A subclass that exists before the observation."""
 
 
-class Own(torch.Tensor):
+class Own(torch.Tensor):  # type: ignore[misc]
     """A subclass with a constructor of its own."""
 
     def __new__(cls, data: Any) -> Any:
@@ -59,7 +59,7 @@ class Own(torch.Tensor):
         return super().__new__(cls, data * 2)
 
 
-class Seen(torch.Tensor):
+class Seen(torch.Tensor):  # type: ignore[misc]
     """A subclass that records which functions it is asked about."""
 
     asked: list[Any]
@@ -71,7 +71,7 @@ class Seen(torch.Tensor):
         return super().__torch_function__(func, types, args, kwargs or {})
 
 
-class Functions(TorchFunctionMode):
+class Functions(TorchFunctionMode):  # type: ignore[misc]
     """Records functions."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Functions(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class Operations(TorchDispatchMode):
+class Operations(TorchDispatchMode):  # type: ignore[misc]
     """Records operations."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Foreign:
         return 1
 
 
-class Network(nn.Module):
+class Network(nn.Module):  # type: ignore[misc]
     """Indexes, moves and copies."""
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ def gradient_of(kind: Any) -> list[Any]:
 
 
 def during() -> list[Any]:
-    class During(torch.Tensor):
+    class During(torch.Tensor):  # type: ignore[misc]
         """A subclass made during the observation."""
 
         def to(self, *args: Any, **kwargs: Any) -> Any:
@@ -273,7 +273,7 @@ def file_of(x: torch.Tensor) -> Any:
         return stream.tell()
 
 
-CASES: dict[str, Callable[[], Any]] = {
+CASES: dict[str, Any] = {
     **{f"{check} of {made.__name__}": lambda check=check, made=made: getattr(API, check)(ctypes.py_object(made()))
        for check in CHECKS for made in (ones, zero_d)},
     **{f"{at.__name__} of {made.__name__}": lambda at=at, made=made: at(made())
@@ -400,7 +400,7 @@ def refused(function: Any, *args: Any, **kwargs: Any) -> str:
         return type(error).__name__
 
 
-def attribute(name: str) -> dict[str, Callable[[], Any]]:
+def attribute(name: str) -> dict[str, Any]:
     """What is asked of a replaced method."""
     kind = functools.partial(getattr, torch.Tensor, name)
     return {
@@ -415,7 +415,7 @@ def attribute(name: str) -> dict[str, Callable[[], Any]]:
     }
 
 
-def descriptor(name: str) -> dict[str, Callable[[], Any]]:
+def descriptor(name: str) -> dict[str, Any]:
     """What is asked of a replaced property."""
     kind = functools.partial(getattr, torch.Tensor, name)
     return {
@@ -482,10 +482,10 @@ def record(names: set[str]) -> None:
     """Record which attributes of tensors are replaced from now on."""
     real = Patches.set
 
-    def put(patches: Patches, owner: Any, name: str, value: Any) -> None:
+    def put(self: Patches, owner: Any, name: str, value: Any) -> None:
         if owner is torch.Tensor:
             names.add(name)
-        real(patches, owner, name, value)
+        real(self, owner, name, value)
 
     Patches.set = put  # type: ignore[method-assign]
 
