@@ -139,7 +139,7 @@ def _causes(
                 gaps=plural(len(spent[place]), "gap"),
                 time=duration(sum(spent[place]) / 1000),
                 share=percent(sum(spent[place]) / found["steps"][-1]),
-                cost=duration(costs[place]) if place in costs else "",
+                cost=duration(costs[place]) if place and place in costs else "",
             ),
         )
         for place in ordered[: len(_LETTERS)]
