@@ -19,32 +19,6 @@ MODES = ("cpu", "sim", "gpu")
 # Dynamo does not trace under a dispatch mode, and the simulation is one: what is compiled runs as it is.
 UNTRACED = frozenset(("compiled", "compiled indexing", "compiled moves", "compiled module", "graphs"))
 
-# What the replaced methods of the gpu mode still change: ``__getitem__`` fills a slot, others ask where a tensor is.
-OPEN = frozenset(
-    (
-        "PySequence_Check of ones",
-        "PySequence_Check of zero_d",
-        "concatenation",
-        "of numbers",
-        "of nested numbers",
-        "of vectors",
-        "of a list of one",
-        "as_tensor of numbers",
-        "constructed by name",
-        "subclass before",
-        "seen by a subclass",
-        "seen by a mode of functions",
-        "identities",
-    )
-)
-
-SLOTTED = (
-    "cpu",
-    "sim",
-    pytest.param("gpu", marks=pytest.mark.xfail(reason="the gpu mode replaces __getitem__", strict=True)),
-)
-
-
 @cache
 def found(mode: str) -> dict[str, Any]:
     """Everything that is asked, in a process of its own: slots of a type that were filled once may stay so."""
@@ -60,15 +34,9 @@ def answers(mode: str, names: Iterable[str]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_program_gets_the_same_answers_of_tensors_under_observation(mode: str) -> None:
-    names = {*patched_tensors.CASES} - {"sim": UNTRACED, "gpu": OPEN}.get(mode, frozenset())
+    names = {*patched_tensors.CASES} - (UNTRACED if mode == "sim" else frozenset())
     wanted = answers("plain", names)
     assert {name: answer for name, answer in answers(mode, names).items() if answer != wanted[name]} == {}
-
-
-@pytest.mark.xfail(reason="the gpu mode replaces __getitem__ and __setitem__", strict=True)
-@pytest.mark.parametrize("name", sorted(OPEN))
-def test_a_program_gets_the_same_answers_of_tensors_under_observation_on_a_gpu(name: str) -> None:
-    assert answers("gpu", [name]) == answers("plain", [name])
 
 
 def test_what_is_compiled_computes_the_same_on_the_simulated_device() -> None:
@@ -77,12 +45,12 @@ def test_what_is_compiled_computes_the_same_on_the_simulated_device() -> None:
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("mode", SLOTTED)
+@pytest.mark.parametrize("mode", MODES)
 def test_no_slot_of_the_type_is_filled_that_is_empty_in_the_plain_one(mode: str) -> None:
     assert found(mode)["filled"] == found("plain")["filled"]
 
 
-@pytest.mark.parametrize("mode", SLOTTED)
+@pytest.mark.parametrize("mode", MODES)
 def test_the_type_and_torch_are_as_before_when_the_observation_has_ended(mode: str) -> None:
     attributes, registries, *slots = found(mode)["restored"]
     assert attributes

@@ -32,6 +32,16 @@ def test_a_followed_device_has_a_row_for_each_kind_of_work_and_gaps_with_their_l
     assert 'href="#f0-5">train.py:5' in page
 
 
+def test_what_the_waits_of_a_line_cost_stands_beside_its_gaps(tmp_path: Path) -> None:
+    more = followed(tmp_path)
+    site = next(site for site in more["profiled"]["device"]["sites"] if site[1] == 3)
+    none = {"mentioned": False, "beside": False, "pinned": False, "bytes": 0, "blocked_ns": 1}
+    line = {"kind": "download", "site": site, "count": 4, "idle_ns": 8_000, **none}
+    more["profiled"]["blocked"] = {"steps": 4, "ns": 40_000_000, "idle_ns": 20_000_000, "lines": [line]}
+    page = words(render(recorded(tmp_path, ordered(tmp_path), **more), ()))
+    assert "of the time because of it, a step A train.py:3 4 gaps 3.4 ms 8.5 % 2 us" in page
+
+
 @pytest.mark.parametrize("profiled", [None, {"steps": 20, "copies": [], "seen": {}, "device": None}])
 def test_a_device_that_was_not_followed_has_no_picture(tmp_path: Path, profiled: Any) -> None:
     page = render(recorded(tmp_path, ordered(tmp_path), mode="gpu", profiled=profiled), ())

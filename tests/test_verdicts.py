@@ -236,6 +236,14 @@ def test_a_line_that_no_profiled_step_has_reached_is_modeled(tmp_path: Path) -> 
     assert (found.status, found.cost_basis, found.share) == (Status.CONFIRMED, Basis.MODELED, None)
 
 
+def test_asynchronous_copies_cost_nothing_of_what_blocking_ones_cost_at_their_line(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, MOVE, MOVES)
+    copies = [recorded.event("upload", MOVE, 10, pinned=True, non_blocking=each) for each in (False, True)]
+    recorded.process(*copies, **profile(seen(recorded, "upload", MOVE, 4, 80.0)))
+    found = recorded.judged().answer
+    assert [part.us for part in found.parts if part.name.startswith("idle")] == [pytest.approx(20.0)]
+
+
 def test_explicit_waits_cost_what_waits_cost_and_not_how_long_they_take(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, CALLS)
     call = recorded.event("call", ITEM, 10, ns=5_000_000, function="torch.cuda.synchronize")

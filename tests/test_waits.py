@@ -102,13 +102,15 @@ def test_a_wait_for_the_device_is_counted_once_whether_torch_reports_it_or_not(
 
 
 @pytest.mark.usefixtures("loud")
-def test_reading_by_index_is_told_apart(observing: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_indexing_is_told_apart(observing: Observation, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waits, "_SAYS", "indexing with dtype torch.uint8")
     mask = torch.tensor([1, 0, 1], dtype=torch.uint8)
-    _ = torch.ones(3)[mask]
-    torch.ones(3).__getitem__(mask)
+    x = torch.ones(3)
+    _ = x[mask]
+    x[mask] = 2.0
+    x.__getitem__(mask)
     torch.index_select(torch.ones(3), 0, torch.ones(1).nonzero()[0])
-    assert counted(observing) == {"index": 1, "stream": 1}
+    assert counted(observing) == {"index": 2, "stream": 1}
 
 
 def test_waits_of_copies_belong_to_the_copies(observing: Observation, debug: DebugMode) -> None:

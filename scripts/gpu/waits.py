@@ -47,6 +47,14 @@ def _write(x: Any) -> None:
     x[torch.tensor([0, 1])] = 1.0
 
 
+def _write_element(x: Any) -> None:
+    x[1] = 1.0
+
+
+def _fill(x: Any) -> None:
+    x[1:3] = 1.0
+
+
 CHECKS: dict[str, tuple[Callable[[Any], Any], dict[str, int]]] = {
     "nothing": (lambda x: (x + 1).sum(), {}),
     "an exception": (_exception, {}),
@@ -61,7 +69,9 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], dict[str, int]]] = {
     "a mask": (lambda x: x[x > 0], {"index": 1}),
     "an index of the host": (lambda x: x[torch.tensor([0, 1])], {"index": 1}),
     "an index of the device": (lambda x: x[torch.tensor([0, 1], device="cuda")], {"stream": 1}),
-    "writing by an index of the host": (_write, {"stream": 1}),
+    "writing a number by an index of the host": (_write, {"index": 2}),
+    "writing an element": (_write_element, {"index": 1}),
+    "filling a slice": (_fill, {}),
     "backward": (_backward, {"index": 1, "stream": 1}),
     "an operator": (torch.ops.aten.nonzero, {"stream": 1}),
     "an overload of an operator": (torch.ops.aten.nonzero.default, {"stream": 1}),
@@ -69,7 +79,7 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], dict[str, int]]] = {
     "the accelerator": (lambda _: torch.accelerator.synchronize(), {"synchronize": 1}),
     "a stream": (lambda _: torch.cuda.current_stream().synchronize(), {"stream": 1}),
     "an event": (_event, {"event": 1}),
-    "a size that the device knows": (lambda x: x.repeat_interleave(x.long()), {"stream": 1}),
+    "a size that the device knows": (lambda x: x.repeat_interleave(x.long().clamp_(0, 3)), {"stream": 1}),
 }
 
 

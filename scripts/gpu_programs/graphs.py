@@ -20,13 +20,13 @@ def step():
     return loss
 
 
-for _ in range(6):
-    loss = step()
-if torch.cuda.is_available():
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
+# No step before the capture may be on its stream, nor keep its graph.
+side = torch.cuda.Stream() if torch.cuda.is_available() else None
+with torch.cuda.stream(side):
+    for _ in range(7):
         step()
+loss = torch.zeros(())
+if torch.cuda.is_available():
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):

@@ -18,7 +18,7 @@ from torchlint.confirm.evidence import Event, Run
 from torchlint.confirm.places import Place
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import Figure, each_step, time_of
-from torchlint.confirm.totals import blocks
+from torchlint.confirm.totals import blocks, waits
 
 EVALUATIONS = "evaluation"  # the kind of the events of marks
 _HOST = frozenset(("array", "arrays", "data", "batch"))
@@ -56,8 +56,8 @@ class Costs:
         """
         every = list(events)
         own = [event for event in every if event.main] or every
-        waits = [event for event in own if blocks(event)]
-        return self._waits(waits, phase) if waits else self._work(own, phase)
+        blocking = [event for event in own if blocks(event)]
+        return self._blocking(blocking, phase) if blocking else self._work(own, phase)
 
     def modeled(self, events: Iterable[Event], phase: str | None = None) -> float:
         """What the price list says about events."""
@@ -70,9 +70,10 @@ class Costs:
 
     def idle(self, event: Event) -> float | None:
         """Microseconds in which a GPU computes nothing because of one such event; None if no profile shows it."""
-        return self._idle.get((event.kind, event.place)) if event.main else None
+        waits_here = event.main and waits(event)
+        return self._idle.get((event.kind, event.place)) if waits_here else None
 
-    def _waits(self, events: Sequence[Event], phase: str | None) -> Cost | None:
+    def _blocking(self, events: Sequence[Event], phase: str | None) -> Cost | None:
         seen = [event for event in events if self.idle(event) is not None]
         if seen:
             idle = self._sum(seen, lambda event, part: part.number * (self.idle(event) or 0.0), phase)

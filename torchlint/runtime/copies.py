@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import is_rewritten, labeled, origins, size_of
+from torchlint.runtime.labels import PLAIN, function_modes, is_rewritten, labeled, origins, size_of
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sites import Sites
 
@@ -19,7 +19,10 @@ TENSOR = torch.Tensor
 
 def where(tensor: T) -> int | None:
     """The index of the device that a tensor is on; None for the host."""
-    return int(tensor.get_device()) if tensor.is_cuda else None
+    if type(tensor) in PLAIN and not function_modes():
+        return int(tensor.get_device()) if tensor.is_cuda else None
+    with torch._C.DisableTorchFunction():  # neither the program's subclasses nor its modes are to see this
+        return int(tensor.get_device()) if tensor.is_cuda else None
 
 
 class Copies:

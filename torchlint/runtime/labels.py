@@ -15,9 +15,9 @@ from torchlint.runtime.sites import Site
 
 LABEL = "_torchlint_label"
 _untyped_storage = torch._C.TensorBase.untyped_storage
-_function_modes = torch._C._len_torch_function_stack
+function_modes = torch._C._len_torch_function_stack
 _is_sparse = torch._C.TensorBase.is_sparse.__get__
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 class Label:
@@ -52,7 +52,7 @@ def plain(device: int | None) -> Label:
 
 def storage_of(tensor: torch.Tensor) -> Any:
     """The storage of a tensor, of a sparse tensor's values, or of a wrapped tensor; None if there is none."""
-    if type(tensor) in _PLAIN and not _function_modes():
+    if type(tensor) in PLAIN and not function_modes():
         try:
             return _untyped_storage(tensor)
         except (RuntimeError, NotImplementedError, ValueError):

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from torchlint.runtime.copies import Copies
+from torchlint.runtime.copies import Copies, where
 from torchlint.runtime.labels import size_of
 from torchlint.runtime.patches import Patches
 
@@ -64,9 +64,10 @@ def note_data(copies: Copies, args: Any, made: Any, how: str, spent: int) -> Non
     """Record that a tensor on the device was created from data of the host, which ``new`` methods take like sizes."""
     data = args[0] if args else None
     sizes = isinstance(data, (int, torch.Size)) or data is None
-    uploaded = made.is_cuda and not sizes and not (isinstance(data, torch.Tensor) and data.is_cuda)
+    there = where(made) is not None
+    uploaded = there and not sizes and not (isinstance(data, torch.Tensor) and where(data) is not None)
     if uploaded:
         copies.up(data, size_of(made), how, spent)
-    elif made.is_cuda:
+    elif there:
         copies.made(size_of(made), spent)
     copies.settle(int(uploaded))

@@ -28,7 +28,8 @@ from torchlint.runtime.patches import Patches
 _SAYS = "called a synchronizing CUDA operation"
 _PROTOTYPE = "Synchronization debug mode is a prototype feature"
 _QUIET, _WARNS = 0, 1
-# The argument of Python 3.14's instruction BINARY_OP for reading by index.
+# Python's instructions for it; since 3.14 reading is an operator with this argument.
+_SUBSCRIPTS = frozenset(("BINARY_SUBSCR", "STORE_SUBSCR"))
 _OPERATOR = next((at for at, (name, _) in enumerate(getattr(dis, "_nb_ops", ())) if name == "NB_SUBSCR"), None)
 _is_compiling = torch.compiler.is_compiling
 
@@ -39,8 +40,9 @@ _unsaid: str | None = None
 class Waits:
     """Calls ``called`` with the kind of each wait: ``stream``, ``index``, ``synchronize`` or ``event``.
 
-    The kind ``index`` is a wait in reading by index: for a copy of an index of the host, or for the number of elements
-    that a mask selects.
+    The kind ``index`` is a wait of ``x[i]`` or ``x[i] = y``: for a copy of an index or of a value of the host, or for the
+    number of elements that a mask selects. Neither is wrapped: a Python ``__getitem__`` of a type makes it a sequence for
+    CPython, so that ``torch.tensor([x, y])`` would take the length of ``x`` and ``y``.
     """
 
     def __init__(self, called: Callable[[str], None]) -> None:
@@ -200,12 +202,12 @@ def _lists_of_filters() -> list[list[Any]]:
 
 
 def _is_subscript(frame: FrameType | None) -> bool:
-    """Whether a frame is reading by index: Python has an instruction for it, and since 3.14 an operator."""
+    """Whether a frame is reading or writing by index."""
     if frame is None:
         return False
     code, at = frame.f_code.co_code, frame.f_lasti
     name = dis.opname[code[at]]
-    return name == "BINARY_SUBSCR" or (name == "BINARY_OP" and code[at + 1] == _OPERATOR)
+    return name in _SUBSCRIPTS or (name == "BINARY_OP" and code[at + 1] == _OPERATOR)
 
 
 def _unreported() -> list[tuple[Any, str, str]]:

@@ -48,7 +48,7 @@ class Gap(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """The gaps after the waits of one line, together."""
+    """The gaps after the waits of one line, together; ``cost`` is what they cost a step, empty if it is not known."""
 
     letter: str
     place: str
@@ -56,6 +56,7 @@ class Cause(NamedTuple):
     gaps: str
     time: str
     share: str
+    cost: str
 
 
 class Timeline(NamedTuple):
@@ -69,6 +70,11 @@ class Timeline(NamedTuple):
     causes: tuple[Cause, ...]
     dropped: int
 
+    @property
+    def costs(self) -> bool:
+        """Whether it is known what the waits of lines cost."""
+        return any(cause.cost for cause in self.causes)
+
 
 def timeline(run: Run, base: str, anchors: Mapping[str, str]) -> Timeline | None:
     """The picture; None if no steps were profiled. ``anchors`` are the ids of files by real path."""
@@ -76,7 +82,7 @@ def timeline(run: Run, base: str, anchors: Mapping[str, str]) -> Timeline | None
     if not found or not found["steps"] or not found["steps"][-1]:
         return None
     whole = found["steps"][-1]
-    causes = _causes(found, base, anchors)
+    causes = _causes(found, base, anchors, _costs(run))
     known = dict(causes)
     ends = [WIDTH * end / whole for end in found["steps"]]
     steps = plural(len(ends), "step")
@@ -105,12 +111,23 @@ def _place(found: Mapping[str, Any], site: int | None) -> _Place | None:
     return (path, line) if path else None
 
 
-def _causes(found: Mapping[str, Any], base: str, anchors: Mapping[str, str]) -> list[tuple[_Place | None, Cause]]:
-    """The lines by the time that the device was idle after their waits; the first ones have a letter."""
+def _costs(run: Run) -> dict[_Place, float]:
+    """Microseconds a step in which the device computes nothing because of what a line waits for."""
+    found: dict[_Place, float] = {}
+    for line in (run.blocked or {}).get("lines", ()):
+        place = (line["site"][0], line["site"][1])
+        found[place] = found.get(place, 0.0) + line["idle_ns"] / 1000 / (run.blocked or {})["steps"]
+    return found
+
+
+def _causes(
+    found: Mapping[str, Any], base: str, anchors: Mapping[str, str], costs: Mapping[_Place, float]
+) -> list[tuple[_Place | None, Cause]]:
+    """The lines by what their waits cost, or else by how long the device was idle after them; most have a letter."""
     spent: dict[_Place | None, list[int]] = {}
     for _, ns, site in found["gaps"]:
         spent.setdefault(_place(found, site), []).append(ns)
-    ordered = sorted(spent, key=lambda place: -sum(spent[place]))
+    ordered = sorted(spent, key=lambda place: (-costs.get(place, 0.0) if place else 0.0, -sum(spent[place])))
     letters = dict(zip([place for place in ordered if place], _LETTERS, strict=False))
     return [
         (
@@ -122,6 +139,7 @@ def _causes(found: Mapping[str, Any], base: str, anchors: Mapping[str, str]) -> 
                 gaps=plural(len(spent[place]), "gap"),
                 time=duration(sum(spent[place]) / 1000),
                 share=percent(sum(spent[place]) / found["steps"][-1]),
+                cost=duration(costs[place]) if place and place in costs else "",
             ),
         )
         for place in ordered[: len(_LETTERS)]

@@ -45,7 +45,7 @@ def blocking_uploads(case: Case) -> Verdict:
     uploads = case.of("upload")
     indexed = [event for event in case.of("sync") if event.facts.get("why") == "index"]
     if not uploads and indexed:  # a GPU was observed, and this line was in none of the steps that were profiled
-        return case.confirmed(indexed, f"{times(total(indexed), 'wait')} in reading by index")
+        return case.confirmed(indexed, f"{times(total(indexed), 'wait')} in indexing")
     if not uploads:
         return case.refuted(f"{case.evaluated}, none of which copied anything to the device")
     blocking = [event for event in uploads if _blocking(event)]

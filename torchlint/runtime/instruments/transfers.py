@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from torchlint.runtime import indexing, legacy
+from torchlint.runtime import legacy
 from torchlint.runtime.copies import TENSOR, Copies, T, where
 from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.labels import label_of, labeled, size_of
@@ -46,7 +46,6 @@ class Transfers(Instrument):
         for name in ("new", "new_tensor"):
             patches.set(TENSOR, name, self._renewing(name, getattr(TENSOR, name)))
         patches.set(torch, "_foreach_copy_", self._copying_all(torch._foreach_copy_))
-        indexing.install(self.copies, patches)
         legacy.install(self.copies, patches)
         self._report_or_note(patches)
 
@@ -139,7 +138,7 @@ class Transfers(Instrument):
         data = first if name in OF_DATA else None
         if isinstance(data, TENSOR) and where(data) != where(made):
             return self.copies.moved(data, made, name, spent, non_blocking=False)
-        if not made.is_cuda:
+        if where(made) is None:
             if not isinstance(data, TENSOR):
                 label = labeled(made)
                 label.born = label.born or self._sites.here(3)
