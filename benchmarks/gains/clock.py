@@ -90,18 +90,19 @@ def _weight(optimizer: Any) -> float:
     )
 
 
-def _uses_cuda() -> bool:
-    return bool(sys.modules["torch"].cuda.is_initialized())
+def _cuda() -> Any:
+    """``torch.cuda`` if the program uses it. Nothing here must be the first to."""
+    cuda = sys.modules["torch"].cuda
+    return cuda if cuda.is_initialized() else None
 
 
 def synchronize() -> None:
     """Wait for the device, if the program uses one."""
-    if _uses_cuda():
-        sys.modules["torch"].cuda.synchronize()
+    if (cuda := _cuda()) is not None:
+        cuda.synchronize()
 
 
 def device() -> str:
     """What the program runs on."""
-    if _uses_cuda():
-        return str(sys.modules["torch"].cuda.get_device_name())
-    return f"CPU ({platform.machine()})"
+    cuda = _cuda()
+    return str(cuda.get_device_name()) if cuda is not None else f"CPU ({platform.machine()})"

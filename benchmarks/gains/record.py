@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import statistics
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,26 +26,29 @@ def save(record: Mapping[str, Any], path: Path) -> None:
     """Store what was measured so far, so that a stop at any time leaves a whole file."""
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps({"schema": _SCHEMA, **record}, indent=1) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    partial.replace(path)
 
 
 def ratios(program: Mapping[str, Any], variant: str) -> list[float]:
     """The times of a variant, each divided by that of the original of the same round."""
     times = {(one["round"], one["variant"]): one["step_us"] for one in program["measurements"]}
-    return [spent / times[at, ORIGINAL] for (at, of), spent in times.items() if of == variant and (at, ORIGINAL) in times]
+    return [
+        spent / times[at, ORIGINAL] for (at, of), spent in times.items() if of == variant and (at, ORIGINAL) in times
+    ]
 
 
 def table(record: Mapping[str, Any]) -> str:
     """All of it as Markdown."""
     programs = record["programs"]
     devices = sorted({one["device"] for program in programs.values() for one in program["measurements"]})
+    on = f"{' and '.join(devices) or 'nothing was measured'}; torch {record['torch']}, Python {record['python']}"
+    sizes = ", small sizes" if record["small"] else ""
     lines = [
         f"| program | warnings | {ORIGINAL} | {' | '.join(TITLES.values())} | other results |",
         f"|{' --- |' * (len(TITLES) + 4)}",
         *(_row(name, program) for name, program in programs.items()),
         "",
-        f"{' and '.join(devices) or 'nothing was measured'}; torch {record['torch']}, Python {record['python']}, "
-        f"{record['date']}; {record['rounds']} whole rounds{', small sizes' if record['small'] else ''}.",
+        f"{on}, {record['date']}; whole rounds: {record['rounds']}{sizes}.",
         *_failures(programs),
     ]
     return "\n".join(lines)
