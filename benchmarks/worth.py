@@ -174,7 +174,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, and print the table; 1 if a program failed, 2 if none could be prepared."""
+    """Measure, and print the table; 1 if a program failed, 2 if there is nothing to measure."""
     options = _arguments(argv)
     folder: Path = options.folder.resolve()
     output: Path = (options.output or folder / "worth.json").resolve()
@@ -190,6 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if options.prepare:
         return 0
+    if not chosen:
+        _say(f"{folder / programs.LIST}: there is no such program")
+        return 2
     return _measured(folder, chosen, output, options)
 
 

@@ -22,7 +22,6 @@ from gains.programs import ORIGINAL, PATCHED, SAFE, UNSAFE, Program
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked")
 _SCRIPT = Path(worth.__file__)
 _TRAINING = """
-import os
 import sys
 from pathlib import Path
 
@@ -55,7 +54,7 @@ _MODEL = (
 )
 _PATCH = """--- a/train.py
 +++ b/train.py
-@@ -18,2 +18,2 @@
+@@ -17,2 +17,2 @@
      for noise in loader:
 -        noise = noise.to(device) + torch.zeros(8, 4).to(device)
 +        noise = noise.to(device) + torch.ones(8, 4, device=device)
@@ -206,7 +205,7 @@ class _Optimizer:
     param_groups: tuple[Any, ...] = ()
 
 
-def test_the_device_is_waited_for_at_the_ends_of_blocks_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_is_waited_for_at_the_pause_and_the_ends_of_blocks_only(monkeypatch: pytest.MonkeyPatch) -> None:
     gate = _Gate()
     cuda = SimpleNamespace(
         is_initialized=lambda: True,
@@ -222,7 +221,21 @@ def test_the_device_is_waited_for_at_the_ends_of_blocks_only(monkeypatch: pytest
             clock.stepped(first)
             clock.stepped(other)
     ends = ["synchronize", "synchronize"]
-    assert gate.told == ["1", "2", "pause", "3", "synchronize", "4", "5", *ends, "6", "7", "synchronize", "end"]
+    assert gate.told == [
+        "1",
+        "2",
+        "synchronize",
+        "pause",
+        "3",
+        "synchronize",
+        "4",
+        "5",
+        *ends,
+        "6",
+        "7",
+        "synchronize",
+        "end",
+    ]
     assert gate.measured["device"] == "a GPU"
     assert len(gate.measured["blocks_us"]) == 2
 

@@ -29,7 +29,7 @@ class Clock:
     """Counts steps, and times blocks of them.
 
     With several optimizers a step is a round of them, as in :class:`torchlint.runtime.turns.Turns`. The device is
-    waited for at the ends of blocks only: a program that reads nothing from it may be many steps ahead of it.
+    waited for at the pause and at the ends of blocks only: a program that reads nothing may be many steps ahead of it.
     """
 
     def __init__(self, program: Program, gate: Gate) -> None:
@@ -58,6 +58,7 @@ class Clock:
         """Yields the number of steps after which it goes on."""
         program = self._program
         yield program.warm_up
+        synchronize()
         self._gate.wait()
         if program.settle:
             yield self.steps + program.settle

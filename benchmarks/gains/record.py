@@ -11,6 +11,7 @@ from typing import Any
 
 from gains.programs import ORIGINAL, PATCHED, SAFE, UNSAFE
 from torchlint.confirm.compare import interval
+from torchlint.report.figures import duration
 
 AGAIN = "again"
 TITLES = {
@@ -57,8 +58,8 @@ def table(record: Mapping[str, Any]) -> str:
 def _row(name: str, program: Mapping[str, Any]) -> str:
     warnings = ", ".join(f"{rule} x{count}" if count > 1 else rule for rule, count in program["warnings"].items())
     steps = [one["step_us"] for one in program["measurements"] if one["variant"] == ORIGINAL]
-    original = f"{statistics.median(steps) / 1000:.3g} ms" if steps else "failed"
-    cells = [name, warnings, original, *(_cell(program, variant) for variant in TITLES), _others(program)]
+    original = duration(statistics.median(steps)) if steps else "failed"
+    cells = [name, warnings or "none", original, *(_cell(program, variant) for variant in TITLES), _others(program)]
     return f"| {' | '.join(cells)} |"
 
 
