@@ -81,11 +81,11 @@ class Bench:
         self.record["programs"][program.name].update(warnings=dict(made.warnings), same=dict(made.same))
 
     def measure(self, rounds: int, limit: float | None) -> None:
-        """Measure rounds, as many as fit into the limit in seconds."""
+        """Measure rounds, at least one and then as many as fit into the limit in seconds."""
         begun, longest = time.monotonic(), 0.0
         for number in range(rounds):
             since = time.monotonic()
-            if limit is not None and since - begun + longest > limit:
+            if number and limit is not None and since - begun + longest > limit:
                 _say(f"stopped after {number} of {rounds} rounds: another one would exceed {limit:.0f} s")
                 return
             for program in self._programs:
@@ -165,7 +165,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the programs")
     parser.add_argument("--program", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of measurements (%(default)s)")
-    parser.add_argument("--limit", type=float, metavar="SECONDS", help="begin no round that would end later")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="begin no further round that would end later")
     parser.add_argument("--small", action="store_true", help="small sizes and few steps, to try it without a GPU")
     parser.add_argument("--output", type=Path, metavar="FILE", help="the results (default: FOLDER/worth.json)")
     parser.add_argument("--prepare", action="store_true", help="make the variants anew, and measure nothing")
@@ -174,7 +174,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, and print the table; 1 if a program failed, 2 if none could be prepared."""
+    """Measure, and print the table; 1 if a program failed, 2 if there is nothing to measure."""
     options = _arguments(argv)
     folder: Path = options.folder.resolve()
     output: Path = (options.output or folder / "worth.json").resolve()
@@ -190,6 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if options.prepare:
         return 0
+    if not chosen:
+        _say(f"{folder / programs.LIST}: there is no such program")
+        return 2
     return _measured(folder, chosen, output, options)
 
 

@@ -19,6 +19,7 @@ MODES = ("cpu", "sim", "gpu")
 # Dynamo does not trace under a dispatch mode, and the simulation is one: what is compiled runs as it is.
 UNTRACED = frozenset(("compiled", "compiled indexing", "compiled moves", "compiled module", "graphs"))
 
+
 @cache
 def found(mode: str) -> dict[str, Any]:
     """Everything that is asked, in a process of its own: slots of a type that were filled once may stay so."""

@@ -29,7 +29,7 @@ class Clock:
     """Counts steps, and times blocks of them.
 
     With several optimizers a step is a round of them, as in :class:`torchlint.runtime.turns.Turns`. The device is
-    waited for at the ends of blocks only: a program that reads nothing from it may be many steps ahead of it.
+    waited for at the pause and at the ends of blocks only: a program that reads nothing may be many steps ahead of it.
     """
 
     def __init__(self, program: Program, gate: Gate) -> None:
@@ -58,6 +58,7 @@ class Clock:
         """Yields the number of steps after which it goes on."""
         program = self._program
         yield program.warm_up
+        synchronize()
         self._gate.wait()
         if program.settle:
             yield self.steps + program.settle
@@ -90,18 +91,19 @@ def _weight(optimizer: Any) -> float:
     )
 
 
-def _uses_cuda() -> bool:
-    return bool(sys.modules["torch"].cuda.is_initialized())
+def _cuda() -> Any:
+    """``torch.cuda`` if the program uses it. Nothing here must be the first to."""
+    cuda = sys.modules["torch"].cuda
+    return cuda if cuda.is_initialized() else None
 
 
 def synchronize() -> None:
     """Wait for the device, if the program uses one."""
-    if _uses_cuda():
-        sys.modules["torch"].cuda.synchronize()
+    if (cuda := _cuda()) is not None:
+        cuda.synchronize()
 
 
 def device() -> str:
     """What the program runs on."""
-    if _uses_cuda():
-        return str(sys.modules["torch"].cuda.get_device_name())
-    return f"CPU ({platform.machine()})"
+    cuda = _cuda()
+    return str(cuda.get_device_name()) if cuda is not None else f"CPU ({platform.machine()})"

@@ -112,7 +112,7 @@ def _run(program: Program, sources: Path, channel: Any) -> None:
     torch.manual_seed(0)
     runpy.run_path(str(path), run_name="__main__")
     needed = program.warm_up + program.settle + program.blocks * program.steps
-    print(f"the program ended after {clock.steps} steps, and {needed} are measured", file=sys.stderr)
+    print(f"the program ended after {clock.steps} steps, and {needed} are needed", file=sys.stderr)
 
 
 def until_ready(processes: Sequence[Running], seconds: float) -> dict[str, str]:

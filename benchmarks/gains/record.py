@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import statistics
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from gains.programs import ORIGINAL, PATCHED, SAFE, UNSAFE
 from torchlint.confirm.compare import interval
+from torchlint.report.figures import duration
 
 AGAIN = "again"
 TITLES = {
@@ -27,7 +27,7 @@ def save(record: Mapping[str, Any], path: Path) -> None:
     """Store what was measured so far, so that a stop at any time leaves a whole file."""
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps({"schema": _SCHEMA, **record}, indent=1) + "\n", encoding="utf-8")
-    os.replace(partial, path)
+    partial.replace(path)
 
 
 def ratios(program: Mapping[str, Any], variant: str) -> list[float]:
@@ -42,13 +42,14 @@ def table(record: Mapping[str, Any]) -> str:
     """All of it as Markdown."""
     programs = record["programs"]
     devices = sorted({one["device"] for program in programs.values() for one in program["measurements"]})
+    on = f"{' and '.join(devices) or 'nothing was measured'}; torch {record['torch']}, Python {record['python']}"
+    sizes = ", small sizes" if record["small"] else ""
     lines = [
         f"| program | warnings | {ORIGINAL} | {' | '.join(TITLES.values())} | other results |",
         f"|{' --- |' * (len(TITLES) + 4)}",
         *(_row(name, program) for name, program in programs.items()),
         "",
-        f"{' and '.join(devices) or 'nothing was measured'}; torch {record['torch']}, Python {record['python']}, "
-        f"{record['date']}; {record['rounds']} whole rounds{', small sizes' if record['small'] else ''}.",
+        f"{on}, {record['date']}; whole rounds: {record['rounds']}{sizes}.",
         *_failures(programs),
     ]
     return "\n".join(lines)
@@ -57,8 +58,8 @@ def table(record: Mapping[str, Any]) -> str:
 def _row(name: str, program: Mapping[str, Any]) -> str:
     warnings = ", ".join(f"{rule} x{count}" if count > 1 else rule for rule, count in program["warnings"].items())
     steps = [one["step_us"] for one in program["measurements"] if one["variant"] == ORIGINAL]
-    original = f"{statistics.median(steps) / 1000:.3g} ms" if steps else "failed"
-    cells = [name, warnings, original, *(_cell(program, variant) for variant in TITLES), _others(program)]
+    original = duration(statistics.median(steps)) if steps else "failed"
+    cells = [name, warnings or "none", original, *(_cell(program, variant) for variant in TITLES), _others(program)]
     return f"| {' | '.join(cells)} |"
 
 

@@ -79,7 +79,6 @@ CHECKS: dict[str, tuple[Callable[[Any], Any], dict[str, int]]] = {
     "the accelerator": (lambda _: torch.accelerator.synchronize(), {"synchronize": 1}),
     "a stream": (lambda _: torch.cuda.current_stream().synchronize(), {"stream": 1}),
     "an event": (_event, {"event": 1}),
-    "a size that the device knows": (lambda x: x.repeat_interleave(x.long().clamp_(0, 3)), {"stream": 1}),
 }
 
 

@@ -25,7 +25,6 @@ side = torch.cuda.Stream() if torch.cuda.is_available() else None
 with torch.cuda.stream(side):
     for _ in range(7):
         step()
-loss = torch.zeros(())
 if torch.cuda.is_available():
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
@@ -33,4 +32,6 @@ if torch.cuda.is_available():
         loss = step()
     for _ in range(20):
         graph.replay()
+else:
+    loss = step()
 print(loss.item())

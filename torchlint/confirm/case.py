@@ -149,8 +149,8 @@ class Case:
     def _negligible(self, verdict: Verdict, costly: Sequence[Event]) -> str | None:
         """Why a cost does not matter; None if it does, or is not known.
 
-        A price refutes only what happens in fewer than one of ten steps. How long flagged code itself takes refutes nothing: what
-        it makes may stay, such as a mode or a graph.
+        A price refutes only what happens in fewer than one of ten steps. How long flagged code itself takes refutes
+        nothing: what it makes may stay, such as a mode or a graph.
         """
         evaluated = {event.kind for event in verdict.events} <= {EVALUATIONS}
         if verdict.per_step is None or verdict.cost is None or evaluated:

@@ -40,9 +40,9 @@ _unsaid: str | None = None
 class Waits:
     """Calls ``called`` with the kind of each wait: ``stream``, ``index``, ``synchronize`` or ``event``.
 
-    The kind ``index`` is a wait of ``x[i]`` or ``x[i] = y``: for a copy of an index or of a value of the host, or for the
-    number of elements that a mask selects. Neither is wrapped: a Python ``__getitem__`` of a type makes it a sequence for
-    CPython, so that ``torch.tensor([x, y])`` would take the length of ``x`` and ``y``.
+    The kind ``index`` is a wait of ``x[i]`` or ``x[i] = y``: for a copy of an index or of a value of the host, or for
+    the number of elements that a mask selects. Neither is wrapped: a Python ``__getitem__`` of a type makes it a
+    sequence for CPython, so that ``torch.tensor([x, y])`` would take the length of ``x`` and ``y``.
     """
 
     def __init__(self, called: Callable[[str], None]) -> None:
