@@ -67,7 +67,8 @@ def counts(action: Action, **wanted: int | str) -> Callable[[str], Any]:
         action()
         after = _counted()
         found = {kind: after[kind] - before[kind] for kind in wanted}
-        return {kind: _fits(found[kind], expected) or found[kind] for kind, expected in wanted.items()}
+        # Not the bare number, because 1 equals True.
+        return {kind: _fits(found[kind], expected) or f"{found[kind]}" for kind, expected in wanted.items()}
 
     return probe
 

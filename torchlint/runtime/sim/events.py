@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_pinned, is_rewritten, label_of, origins, place, size_of
-from torchlint.runtime.sim.operands import INDEXED, READING, indices_of
+from torchlint.runtime.labels import device_of
+from torchlint.runtime.sim import ctc, indexed
+from torchlint.runtime.sim.copying import download, from_host, upload
+from torchlint.runtime.sim.operands import INDEXED
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -22,9 +24,8 @@ _WAITS = {
     "aten::_unique2": "unique",
     "aten::unique_dim": "unique",
     "aten::unique_consecutive": "unique",
-    "aten::bincount": "bincount",
+    "aten::allclose": "allclose",
     "aten::_linalg_check_errors": "linalg",
-    "aten::_linalg_svd": "linalg",
     "aten::linalg_eig": "linalg",
     "aten::_linalg_eigh": "linalg",
     "aten::_linalg_eigvals": "linalg",
@@ -37,8 +38,11 @@ _WAITS = {
 }
 COPIES = frozenset("aten::copy_ aten::_foreach_copy_ aten::fill_".split())
 ACROSS = COPIES | INDEXED
-_COUNTED = frozenset("aten::repeat_interleave aten::normal aten::normal_ aten::histc".split())
-SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED
+_COUNTED = frozenset(
+    "aten::repeat_interleave aten::normal aten::normal_ aten::histc aten::bincount aten::_linalg_svd".split()
+)
+_WHERE = "aten::where"
+SPECIAL = frozenset(_WAITS) | COPIES | _COUNTED | {_WHERE, ctc.BACKWARD}
 
 
 def record(simulation: Machine, func: Any, name: str, args: Any, kwargs: Any) -> None:
@@ -49,9 +53,13 @@ def record(simulation: Machine, func: Any, name: str, args: Any, kwargs: Any) ->
     if why is not None:
         simulation.sync(why)
     elif name in INDEXED:
-        _indices(simulation, name, args)
+        indexed.record(simulation, name, args, kwargs)
     elif name in COPIES:
         _copies(simulation, name, args)
+    elif name == _WHERE:
+        _where(simulation, args)
+    elif name == ctc.BACKWARD:
+        ctc.derive(simulation, args)
     elif name in _COUNTED:
         for why in _counted(func, name, args, kwargs):
             simulation.sync(why)
@@ -67,94 +75,35 @@ def _counted(func: Any, name: str, args: Any, kwargs: Any) -> list[str]:
     if name == "aten::histc":  # without limits, those of the data are read
         low, high = [*args, 0, 0, 0][2:4]
         return ["histc", "histc"] if kwargs.get("min", low) == kwargs.get("max", high) else []
+    if name == "aten::bincount":  # the least and the greatest element are read, of bytes only the greatest
+        return ["bincount"] * ((1 if args[0].dtype is torch.uint8 else 2) if args[0].numel() else 0)
+    if name == "aten::_linalg_svd":  # errors are read and, of a driver that torch has chosen, whether it converges
+        return ["linalg"] * (2 if kwargs.get("driver") is None else 1)
     return []
 
 
-def _indices(simulation: Machine, name: str, args: Any) -> None:
-    """Indices are copied to what they index; boolean masks on the device must be counted first."""
-    if _from_host(args[0]):
-        for index in indices_of(name, args):
-            if index is not None and device_of(index) is not None:
-                _download(simulation, index, "index")
-        return
-    masks: list[torch.Tensor] = []
-    # The derivative of reading by index writes to memory that it has allocated itself.
-    known = args[2] if label_of(args[0]) is None and name not in READING else args[0]
-    inputs = (args[0], *args[2:3]) if torch.is_grad_enabled() else ()
-    derivatives = sum(tensor.requires_grad for tensor in inputs)
-    for index in indices_of(name, args):
-        if index is None:
-            continue
-        if device_of(known) is not None and device_of(index) is None:
-            upload(simulation, index, "index")
-            if not _from_host(index):  # Python made it of a list, for the device
-                place(index, device_of(known))
-            elif derivatives:  # each of them indexes as the program does, from the host
-                _again(simulation, index, derivatives)
-        elif index.dtype in (torch.bool, torch.uint8):
-            masks.append(index)
-    one = name not in READING and args[2].numel() == 1
-    if masks and derivatives:
-        _again(simulation, masks[0], 1)
-    if masks and not one:  # x[mask] = number needs no count
-        simulation.sync("mask")
-
-
-def _again(simulation: Machine, index: torch.Tensor, times: int) -> None:
-    """Remember that the derivative of indexing uses an index as well, which the graph of the result keeps alive."""
-    simulation.indexed[index] = simulation.indexed.get(index, 0) + times
-
-
-def derive(simulation: Machine) -> None:
-    """Record what the derivatives of indexing do in a backward pass: count masks, and copy indices, once more."""
-    for index, count in simulation.indexed.items():
-        for _ in range(count):
-            if device_of(index) is not None:
-                simulation.sync("mask")
-                continue
-            facts: dict[str, Any] = {"how": "derivative", "pinned": is_pinned(index), "non_blocking": False}
-            simulation.recorder.add("upload", simulation.sites.here(3), size_of(index), **facts)
-            simulation.blocks()
-    simulation.indexed.clear()
-
-
 def _copies(simulation: Machine, name: str, args: Any) -> None:
-    """Copies that Python code cannot see: ``x[i] = y``, ``torch._foreach_copy_``, ``host.fill_(number)``."""
+    """Copies that Python code cannot see: ``x[i] = y``, ``torch._foreach_copy_``, ``host.fill_(number)``.
+
+    A number fills what it is written to, unless that is one element, without dimensions, to which it is copied
+    (``copy_to`` in ATen's ``TensorIndexing.h``).
+    """
     pairs = zip(args[0], args[1], strict=False) if name == "aten::_foreach_copy_" else [args[:2]]
     for target, source in pairs:
         if not isinstance(source, torch.Tensor):
             continue
         here, there = device_of(target), device_of(source)
-        if here is not None and there is None and source.dim() > 0 and _from_host(source):
+        if here is not None and there is None and name != "aten::fill_" and (from_host(source) or not source.dim()):
             upload(simulation, source, "copy_", target.dtype)
         elif here is None and there is not None and name == "aten::fill_":
             simulation.sync("read")
-        elif here is None and there is not None and _from_host(target):
-            _download(simulation, source, "copy_")
+        elif here is None and there is not None and from_host(target):
+            download(simulation, source, "copy_")
 
 
-def _download(simulation: Machine, source: torch.Tensor, how: str) -> None:
-    facts: dict[str, Any] = {"how": how, "non_blocking": False}
-    simulation.recorder.add("download", simulation.sites.here(2), size_of(source), **facts)
-    simulation.blocks()
-
-
-def _from_host(tensor: torch.Tensor) -> bool:
-    """Whether it is the program's, and not memory that an operation has allocated for itself."""
-    label = label_of(tensor)
-    return label is not None and label.host
-
-
-def facts_of_upload(
-    source: torch.Tensor, how: str, dtype: torch.dtype | None = None, *, non_blocking: bool = False
-) -> dict[str, Any]:
-    """The facts of a copy of a tensor to the device, as a dtype."""
-    pinned = is_pinned(source) and not is_rewritten(source, dtype)
-    return {"how": how, "pinned": pinned, "non_blocking": bool(non_blocking), **origins(source)}
-
-
-def upload(simulation: Machine, source: torch.Tensor, how: str, dtype: torch.dtype | None = None) -> None:
-    """Record a copy to the device that an operation makes by itself."""
-    facts = facts_of_upload(source, how, dtype)
-    simulation.recorder.add("upload", simulation.sites.here(2), size_of(source, dtype), **facts)
-    simulation.blocks()
+def _where(simulation: Machine, args: Any) -> None:
+    """Operands of the host without dimensions are copied to the device (``where_self_out`` in ATen)."""
+    for operand in args:
+        if isinstance(operand, torch.Tensor) and not operand.dim() and device_of(operand) is None:
+            if from_host(operand):  # and not made by torch of a number, for the device
+                upload(simulation, operand, "where")

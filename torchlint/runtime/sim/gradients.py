@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from torchlint.runtime.labels import LABEL, device_of, label_of, place
-from torchlint.runtime.sim import events
+from torchlint.runtime.sim import indexed
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
@@ -87,7 +87,7 @@ def _shortened(simulation: Machine) -> None:
     def run(t_outputs: Any, *args: Any, **kwargs: Any) -> Any:
         if simulation.watchful or not simulation.alone() or torch.is_anomaly_enabled() or _distributed():
             return real(t_outputs, *args, **kwargs)
-        events.derive(simulation)
+        indexed.derive(simulation)
         with torch._C._DisableTorchDispatch():
             made = real(t_outputs, *args, **kwargs)
         for gradient, wanted in zip(made or (), args[3] if len(args) > _INPUTS else (), strict=False):

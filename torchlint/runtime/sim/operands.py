@@ -20,7 +20,8 @@ INDEXED = frozenset(
     + ([_FILLED] if version() >= (2, 15) else [])
 )
 READING = frozenset(("aten::index", "aten::_unsafe_index"))
-_WRITING = INDEXED - READING
+_HOSTS = INDEXED - READING
+WRITING = _HOSTS - {_FILLED}
 # Results that are on the host, by number.
 RESULTS_ON_HOST = {"aten::_pack_padded_sequence": (1,), "aten::_pad_packed_sequence": (1,)}
 # Operations that accept operands on several devices.
@@ -59,6 +60,11 @@ def mixed(one: str, other: str) -> RuntimeError:
 def indices_of(name: str, args: Any) -> Sequence[Any]:
     """The indices of an indexing operation, None for dimensions without one."""
     return (args[2],) if name == _FILLED else args[1]
+
+
+def is_mask(index: torch.Tensor) -> bool:
+    """Whether an index is a boolean mask."""
+    return index.dtype in (torch.bool, torch.uint8)
 
 
 def found_in(simulation: Machine, name: str, args: Any, kwargs: Any) -> tuple[int | None, bool]:
@@ -123,7 +129,7 @@ def _indexed(simulation: Machine, name: str, args: Any) -> tuple[int | None, boo
             continue
         if label is None:  # memory that an operation has allocated for itself
             device = other.device
-        elif other.device != device and not (name in _WRITING and device is None) and simulation.recorder.listening:
+        elif other.device != device and not (name in _HOSTS and device is None) and simulation.recorder.listening:
             where = "cpu" if device is None else f"cuda:{device}"
             raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({where})")
     if name != _FILLED and len(args) > 2 and isinstance(args[2], torch.Tensor):

@@ -8,7 +8,7 @@ import torch
 
 from torchlint.runtime.labels import device_of, is_pinned, label_of, labeled, place, size_of
 from torchlint.runtime.lazy import let_through
-from torchlint.runtime.sim import events
+from torchlint.runtime.sim.copying import facts_of_upload
 from torchlint.runtime.sim.operands import CPU
 from torchlint.runtime.sim.subset import leave_if_fake
 from torchlint.runtime.sites import Site
@@ -136,7 +136,7 @@ class Moves:
     def note_up(self, tensor: T, how: str, *, non_blocking: bool = False, dtype: torch.dtype | None = None) -> None:
         """Record a copy to a device."""
         site, size = self._sim.sites.here(3), size_of(tensor, dtype)
-        facts = events.facts_of_upload(tensor, how, dtype, non_blocking=non_blocking)
+        facts = facts_of_upload(tensor, how, dtype, non_blocking=non_blocking)
         self._sim.recorder.add("upload", site, size, **facts)
         if not non_blocking:
             self._sim.blocks()
@@ -267,7 +267,7 @@ class Moves:
             facts: dict[str, Any] = {"how": "copy_", "non_blocking": bool(non_blocking)}
             size = size_of(source)
             if kind == "upload":
-                facts = events.facts_of_upload(source, "copy_", tensor.dtype, non_blocking=non_blocking)
+                facts = facts_of_upload(source, "copy_", tensor.dtype, non_blocking=non_blocking)
                 size = size_of(source, tensor.dtype)
             self._sim.recorder.add(kind, self._sim.sites.here(3), size, **facts)
         with self._sim.recorder.quiet():
