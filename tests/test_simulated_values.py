@@ -154,7 +154,9 @@ def test_a_backward_pass_copies_indices_of_the_host_again(*, watched: bool) -> N
             return sum(event["count"] for event in recorder.written() if event["kind"] == "upload")
 
         cases: list[tuple[Callable[[torch.Tensor], Any], int, int]] = [
-            (lambda x: x.__setitem__((rows, columns), 0.0), 2, 2),
+            (lambda x: x.__setitem__((rows, columns), 0.0), 3, 3),  # and the number
+            (lambda x: x.__setitem__((rows.cuda(), columns.cuda()), 0.0), 3, 1),
+            (lambda x: x.__setitem__(x > 0, 0.0), 0, 0),
             (lambda x: x[rows, columns], 2, 2),
             (lambda x: x[[0, 1], [1, 2]], 2, 0),  # a list becomes a tensor of the device
             (lambda x: x[rows.cuda(), columns.cuda()], 2, 0),

@@ -142,6 +142,19 @@ def size_of(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> int:
     return int(tensor.numel() * (dtype or tensor.dtype).itemsize)
 
 
+def parts_of(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The tensors that are copied with a tensor: indices and values if it is sparse; none if it has no elements yet."""
+    if isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin):
+        return ()
+    if tensor.layout is torch.sparse_coo:
+        return tensor._indices(), tensor._values()
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return tensor.crow_indices(), tensor.col_indices(), tensor.values()
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
+    return (tensor,)
+
+
 def is_pinned(tensor: torch.Tensor) -> bool:
     """Whether a tensor would be in pinned memory, on the simulated machine."""
     return bool(getattr(label_of(tensor), "pinned", False))

@@ -11,7 +11,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from torchlint.runtime.modes import version
 from torchlint.runtime.selftest.running import counts, gives, there
+from torchlint.runtime.sim.ctc import READS_TARGETS
 
 
 def _written(target: Any, index: Any, value: Any) -> None:
@@ -46,6 +48,13 @@ def _pinned() -> Any:
     return torch.ones(2).pin_memory()
 
 
+_TARGETS = torch.ones(1, 2, dtype=torch.long)
+
+
+def _aligned(targets: Any, *lengths: Any, **options: Any) -> None:
+    nn.functional.ctc_loss(there(5, 1, 3).log_softmax(2), targets, *lengths, **options)
+
+
 _UP: dict[str, tuple[int, Callable[[], Any]]] = {
     "to": (1, lambda: _host(3).to("cuda")),
     "to_index": (1, lambda: _host(3).to(0)),
@@ -69,15 +78,34 @@ _UP: dict[str, tuple[int, Callable[[], Any]]] = {
     "copy_": (1, lambda: there(3).copy_(_host(3))),
     "write_slice": (1, lambda: _written(there(4), slice(2), _host(2))),
     "write_row": (1, lambda: _written(there(4, 3), 1, _host(3))),
-    "write_number": (0, lambda: _written(there(4), 1, 3.0)),
-    "write_host_number": (0, lambda: _written(there(4), 1, torch.tensor(3.0))),
+    # `copy_to` in ATen's TensorIndexing.h copies a number to one element, and fills several with it.
+    "write_number": (1, lambda: _written(there(4), 1, 3.0)),
+    "write_host_number": (1, lambda: _written(there(4), 1, torch.tensor(3.0))),
+    "write_number_to_row": (0, lambda: _written(there(4, 3), 1, 3.0)),
+    "write_number_to_slice": (0, lambda: _written(there(4), slice(1, 2), torch.tensor(3.0))),
     "read_by_host_index": (1, lambda: there(4)[torch.tensor([0, 2])]),
     "read_by_list": (1, lambda: there(4)[[0, 2]]),
     "read_by_array": (1, lambda: there(4)[np.array([0, 2])]),
     "read_by_host_mask": (1, lambda: there(4)[_host(4) > 0]),
     "read_by_two": (2, lambda: there(4, 4)[[0, 1], torch.tensor([1, 2])]),
     "read_by_slices": (0, lambda: (there(4, 4)[0], there(4, 4)[1:3], there(4, 4)[..., 0], there(4)[None])),
-    "write_by_host_index": (1, lambda: _written(there(4), torch.tensor([1]), 5.0)),
+    "read_by_booleans": (1, lambda: there(2)[[True, False]]),
+    # `_index_put_impl_` in ATen's TensorAdvancedIndexing.cpp copies a number, unless one mask is filled with it.
+    "write_by_host_index": (2, lambda: _written(there(4), torch.tensor([1]), 5.0)),
+    "write_by_index": (1, lambda: _written(there(4), there(1).long(), 5.0)),
+    "write_by_mask": (0, lambda: _written(there(4), there(4) > 0, 5.0)),
+    "write_by_host_mask": (2, lambda: _written(there(4), _host(4) > 0, 5.0)),
+    "accumulate_number": (
+        1,
+        lambda: there(4).index_put_((there(4) > 0,), torch.tensor(5.0), accumulate=True),
+    ),
+    # `where_self_out` in ATen's TensorCompare.cpp.
+    "where": (1, lambda: torch.where(there(2) > 0, there(2), torch.tensor(0.0))),
+    "where_number": (0, lambda: torch.where(there(2) > 0, there(2), 0.0)),
+    "sparse": (2, lambda: torch.eye(2).to_sparse().cuda()),
+    "sparse_csr": (3, lambda: torch.eye(2).to_sparse_csr().cuda()),
+    "sparse_of_lists": (2, lambda: torch.sparse_coo_tensor([[0]], [1.0], (2,), device="cuda")),
+    "lazy_module": (0, lambda: nn.LazyLinear(2).cuda()),
     "foreach_copy": (1, _foreach),
     "state_dict": (2, _state),
     "load": (1, _loaded),
@@ -97,6 +125,20 @@ _REWRITTEN: dict[str, Callable[[], Any]] = {
     "with_gaps": lambda: torch.ones(4, 2).pin_memory()[:, 0].to("cuda"),
     "converted_into": lambda: there(2).half().copy_(_pinned()),
 }
+
+# What the forms of `ctc_loss` copy to the device and to the host, by ATen's LossCTC.cpp and cuda/LossCTC.cu. Since torch
+# 2.11 the targets go to the host, for MIOpen.
+_READ = int(READS_TARGETS)
+_CTC: dict[str, tuple[int, int, Callable[[], Any]]] = {
+    "lists": (4, _READ, lambda: _aligned(there(1, 2).long(), (5,), (2,))),
+    "host_targets": (5, 0, lambda: _aligned(_TARGETS, (5,), (2,))),
+    "host_lengths": (4, 2 * _READ, lambda: _aligned(there(1, 2).long(), torch.tensor([5]), torch.tensor([2]))),
+    "lengths": (4, 2 * _READ + 1, lambda: _aligned(there(1, 2).long(), torch.tensor([5]), there(1).long())),
+    "sum": (3, _READ, lambda: _aligned(there(1, 2).long(), (5,), (2,), reduction="sum")),
+    "cudnn": (0, 0, lambda: _aligned(_TARGETS[0].int(), (5,), (2,))),
+}
+
+_PINS = int(version() >= (2, 9))
 
 _DOWN: dict[str, tuple[int, Callable[[], Any]]] = {
     "cpu": (1, lambda: there(3).cpu()),
@@ -119,9 +161,12 @@ PROBES: dict[str, Callable[[str], Any]] = {
     **{name: counts(action, uploads=number) for name, (number, action) in _UP.items()},
     **{f"pinned_{name}": counts(action, uploads=1, pageable=0) for name, action in _PINNED.items()},
     **{name: counts(action, downloads=number) for name, (number, action) in _DOWN.items()},
+    **{f"ctc_{name}": counts(action, uploads=up, downloads=down) for name, (up, down, action) in _CTC.items()},
     **{f"pinned_{name}": counts(action, uploads=1, pageable=1) for name, action in _REWRITTEN.items()},
     "pinned_does_not_wait": counts(lambda: _host(3).pin_memory().to("cuda", non_blocking=True), waits=0),
     "asynchronous_down": counts(lambda: there(2).to("cpu", non_blocking=True), waits=0),
-    "host_mask_does_not_count": counts(lambda: there(4)[_host(4) > 0], waits=1),
+    # `expandTensors` in ATen's IndexingUtils.h: since torch 2.9 from pinned memory, for all dimensions at once.
+    "host_mask_does_not_count": counts(lambda: there(4)[_host(4) > 0], waits=1 - _PINS, pageable=1 - _PINS),
+    "host_mask_of_two_dimensions": counts(lambda: there(4, 4)[_host(4, 4) > 0], uploads=2 - _PINS, waits=2 - 2 * _PINS),
     "written_values": gives([3.0, 3.0, 1.0], lambda: torch.cat([_host(2) * 3, _host(1)]).to("cuda").tolist()),
 }

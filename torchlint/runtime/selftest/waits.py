@@ -79,7 +79,6 @@ _OPTIMIZERS: tuple[Any, ...] = (
 _NONE: dict[str, Callable[[], Any]] = {
     "iterate": lambda: list(there(3)),
     "mask_write_number": lambda: there(3).__setitem__(there(3) > 0, 0.0),
-    "mask_write_scalar": lambda: there(3).__setitem__(there(3) > 0, number()),
     "masked_fill": lambda: there(3).masked_fill_(there(3) > 0, 0.0),
     "masked_scatter": lambda: there(3).masked_scatter_(there(3) > 0, there(3)),
     "repeat_to_size": lambda: torch.repeat_interleave(there(3), there(3).long(), output_size=3),
@@ -136,8 +135,6 @@ _ONE: dict[str, Callable[[], Any]] = {
     "tolist": lambda: there(3).tolist(),
     "format": lambda: f"{number():.3f}",
     "percent": lambda: "%.3f" % number(),  # noqa: UP031 - the old way reads, too
-    "str": lambda: str(number()),
-    "print": lambda: print(number(), file=io.StringIO()),
     "math": lambda: math.sqrt(number()),
     "largest": lambda: max(number(), number()),
     "contains": lambda: 1.0 in there(3),
@@ -147,6 +144,7 @@ _ONE: dict[str, Callable[[], Any]] = {
     "argwhere": lambda: torch.argwhere(there(3)),
     "mask_read": lambda: there(3)[there(3) > 0],
     "mask_write_tensor": lambda: there(3).__setitem__(there(3) > 0, there(3)),
+    "mask_write_scalar": lambda: there(3).__setitem__(there(3) > 0, number()),
     "masked_select": lambda: there(3).masked_select(there(3) > 0),
     "inv": lambda: torch.linalg.inv(_identity()),
     "cholesky": lambda: torch.linalg.cholesky(_identity()),
@@ -155,6 +153,9 @@ _ONE: dict[str, Callable[[], Any]] = {
     "one_hot": lambda: functional.one_hot(there(3).long()),
     "equal": lambda: torch.equal(there(2), there(2)),
     "allclose": lambda: torch.allclose(there(2), there(2)),
+    "allclose_by_name": lambda: torch.allclose(input=there(2), other=there(2)),
+    "bincount_of_bytes": lambda: torch.bincount(there(3).byte()),
+    "pinv_by_eigenvalues": lambda: torch.linalg.pinv(_identity(), hermitian=True),
     "arange_to_scalar": lambda: torch.arange(there(1).long()[0], device="cuda"),
     "full_of_scalar": lambda: torch.full((2,), number(), device="cuda"),
     "full_on_host": lambda: torch.full((2,), number()),
@@ -179,24 +180,34 @@ _TWO: dict[str, Callable[[], Any]] = {
     "tensor_of_list": lambda: torch.tensor([number(), number()]),
     "tensor_of_rows": lambda: torch.tensor([[number()], [number()]]),
     "validated_twice": lambda: _normal(validate_args=True),
+    # The least and the greatest element: ATen's cuda/SummaryOps.cu.
+    "bincount": lambda: torch.bincount(there(3).long()),
+    # Errors, and whether cuSOLVER's default driver converges: ATen's cuda/linalg/BatchLinearAlgebraLib.cpp.
+    "svd": lambda: torch.linalg.svd(_identity()),
+    "svdvals": lambda: torch.linalg.svdvals(_identity()),
+    "pinv": lambda: torch.linalg.pinv(_identity()),
+    "pinverse": lambda: torch.pinverse(_identity()),
+    "matrix_rank": lambda: torch.linalg.matrix_rank(_identity()),
+    "matrix_norm": lambda: torch.linalg.matrix_norm(there(2, 2), 2),
+    "two_masks": lambda: there(3, 3)[there(3) > 0, there(3) > 0],
+    "mask_of_booleans": lambda: there(2)[[True, False]],
 }
 _SOME: dict[str, Callable[[], Any]] = {
     "unique": lambda: torch.unique(there(3)),
     "unique_consecutive": lambda: torch.unique_consecutive(there(3)),
-    "bincount": lambda: torch.bincount(there(3).long()),
     "sample": lambda: _normal(validate_args=False).sample(),
     "normal": lambda: torch.normal(there(2), there(2)),
     "eigh": lambda: torch.linalg.eigh(_identity()),
-    "svd": lambda: torch.linalg.svd(_identity()),
-    "svdvals": lambda: torch.linalg.svdvals(_identity()),
-    "pinv": lambda: torch.linalg.pinv(_identity()),
     "lstsq": lambda: torch.linalg.lstsq(_identity(), there(2, 1)),
-    "matrix_rank": lambda: torch.linalg.matrix_rank(_identity()),
-    "matrix_norm": lambda: torch.linalg.matrix_norm(there(2, 2), 2),
     "combinations": lambda: torch.combinations(there(3)),
     "to_sparse": lambda: there(3).to_sparse(),
     "coalesce": lambda: torch.sparse_coo_tensor(_SPARSE.to("cuda"), there(2), (3,)).coalesce(),
     "nested": _encoded,
+}
+# The numbers that torch/_tensor_str.py reads to choose a format: eight in torch 2.11, six in torch 2.4.
+_SHOWN: dict[str, Callable[[], Any]] = {
+    "str": lambda: str(number()),
+    "print": lambda: print(number(), file=io.StringIO()),
 }
 
 PROBES: dict[str, Callable[[str], Any]] = {
@@ -204,4 +215,5 @@ PROBES: dict[str, Callable[[str], Any]] = {
     **{name: counts(action, waits=1) for name, action in _ONE.items()},
     **{name: counts(action, waits=2) for name, action in _TWO.items()},
     **{name: counts(action, waits="1+") for name, action in _SOME.items()},
+    **{name: counts(action, waits="6+") for name, action in _SHOWN.items()},
 }

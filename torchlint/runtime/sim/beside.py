@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
 
 
-
 def _linalg(simulation: Machine, args: Any, kwargs: Any) -> None:
     """Errors are read, and whether the singular value decomposition converges if there is one."""
     by_eigenvalues = kwargs.get("hermitian", False) or any(value is True for value in args)

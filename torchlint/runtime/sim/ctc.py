@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BACKWARD = "aten::_ctc_loss_backward"
 _MEAN = 1
 # Since torch 2.11 the targets are copied to the host, for the library of other devices than CUDA's.
-_READS_TARGETS = hasattr(torch.ops.aten, "_use_miopen_ctc_loss")
+READS_TARGETS = bool(torch._C._jit_get_schemas_for_operator("aten::_use_miopen_ctc_loss"))
 
 
 def record(simulation: Machine, args: Any, kwargs: Any) -> None:
@@ -30,7 +30,7 @@ def record(simulation: Machine, args: Any, kwargs: Any) -> None:
         return
     simulation.watchful = simulation.watchful or (torch.is_grad_enabled() and call["log_probs"].requires_grad)
     targets = call["targets"]
-    if _READS_TARGETS and device_of(targets) is not None:
+    if READS_TARGETS and device_of(targets) is not None:
         for _ in range(2 if lengths else 1):  # lengths in tensors are read, and then it begins again
             download(simulation, targets, "ctc_loss")
     for tensor in lengths:

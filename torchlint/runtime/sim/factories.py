@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from torchlint.runtime.labels import device_of, labeled, place, size_of, storage_of
+from torchlint.runtime.labels import device_of, labeled, parts_of, place, size_of, storage_of
 from torchlint.runtime.names import FACTORIES, OF_DATA
 from torchlint.runtime.sim.operands import check_generator
 from torchlint.runtime.sim.subset import leave_if_fake
@@ -23,6 +23,10 @@ _METHODS = ("new_tensor", "new_zeros", "new_ones", "new_empty", "new_full", "new
 # They take tensors as well, which they move, and anything with memory of its own.
 _OF_TENSORS = frozenset(("tensor", "as_tensor", "asarray"))
 _SHARING = frozenset(("as_tensor", "asarray"))
+_SPARSE = {
+    "sparse_coo_tensor": ("indices", "values"),
+    "sparse_csr_tensor": ("crow_indices", "col_indices", "values"),
+}
 # Their arguments are numbers: those of tensors are read.
 _NUMBERS = frozenset("arange range linspace logspace eye full full_like scalar_tensor tensor as_tensor asarray".split())
 
@@ -93,11 +97,13 @@ class _Factories:
                 made = real(*args, **kwargs)
             if name in _SHARING:  # putting memory of the host on a device always copies it
                 made = made.detach().clone().requires_grad_(made.requires_grad)
-        if name in OF_DATA and not (isinstance(data, torch.Tensor) and device_of(data) is not None):
-            size = 0 if made.layout is not torch.strided else size_of(made)
-            self._sim.recorder.add("upload", self._sim.sites.here(3), size, how=name, pinned=False, non_blocking=False)
-        else:
-            self._sim.recorder.add("made", self._sim.sites.here(3), size_of(made))
+        site = self._sim.sites.here(3)
+        sources = _sources(name, data, args, kwargs) if name in OF_DATA else []
+        copied = [part for part, source in zip(parts_of(made), sources, strict=False) if not _is_there(source)]
+        for part in copied:
+            self._sim.recorder.add("upload", site, size_of(part), how=name, pinned=False, non_blocking=False)
+        if not copied:
+            self._sim.recorder.add("made", site, size_of(made))
         place(made, index)
         return made
 
@@ -170,6 +176,18 @@ def _in_lists(data: Any) -> Iterator[Any]:
         elif isinstance(data[0], (list, tuple)):
             for row in data:
                 yield from _in_lists(row)
+
+
+def _sources(name: str, data: Any, args: Any, kwargs: Any) -> list[Any]:
+    """What a tensor is made of: its data, or the indices and values of a sparse one."""
+    names = _SPARSE.get(name)
+    if names is None:
+        return [data]
+    return [args[at] if at < len(args) else kwargs.get(one) for at, one in enumerate(names)]
+
+
+def _is_there(source: Any) -> bool:
+    return isinstance(source, torch.Tensor) and device_of(source) is not None
 
 
 def _has_tensor(values: Any) -> bool:

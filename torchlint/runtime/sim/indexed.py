@@ -38,8 +38,10 @@ def record(simulation: Machine, name: str, args: Any, kwargs: Any) -> None:
             return
         if args[2].dim() == 0:
             upload(simulation, args[2], "copy_")
+            if inputs and args[0].requires_grad and not _accumulates(args, kwargs):  # zeros in its place
+                _again(simulation, indices[0], size_of(args[2]))
     if masks and derivatives:
-        _again(simulation, masks[0], 1)
+        _again(simulation, masks[0], None)
     for _ in masks:
         simulation.sync("mask")
 
@@ -51,8 +53,8 @@ def _masks(simulation: Machine, indices: list[Any], device: int | None, derivati
         if device is not None and device_of(index) is None:
             if from_host(index):
                 _upload_index(simulation, index, "index")
-                if derivatives:  # each of them indexes as the program does, from the host
-                    _again(simulation, index, derivatives)
+                for _ in range(derivatives):  # each of them indexes as the program does, from the host
+                    _again(simulation, index, None)
                 continue
             upload(simulation, index, "index")  # Python made it of a list, for the device
             place(index, device)
@@ -63,8 +65,11 @@ def _masks(simulation: Machine, indices: list[Any], device: int | None, derivati
 
 def _fills(masks: list[Any], args: Any, kwargs: Any) -> bool:
     """Whether writing a value of the host by masks of the device is filling (``canDispatchToMaskedFill`` in ATen)."""
-    accumulate = kwargs.get("accumulate", args[3] if len(args) > 3 else False)
-    return len(masks) == 1 and args[2].numel() == 1 and not accumulate
+    return len(masks) == 1 and args[2].numel() == 1 and not _accumulates(args, kwargs)
+
+
+def _accumulates(args: Any, kwargs: Any) -> bool:
+    return bool(kwargs.get("accumulate", args[3] if len(args) > 3 else False))
 
 
 def _upload_index(simulation: Machine, index: torch.Tensor, how: str) -> None:
@@ -84,17 +89,22 @@ def _upload_index(simulation: Machine, index: torch.Tensor, how: str) -> None:
         record_upload(simulation, size, {**facts, "pinned": False})
 
 
-def _again(simulation: Machine, index: torch.Tensor, times: int) -> None:
-    """Remember that the derivative of indexing uses an index as well, which the graph of the result keeps alive."""
-    simulation.indexed[index] = simulation.indexed.get(index, 0) + times
+def _again(simulation: Machine, index: torch.Tensor, number: int | None) -> None:
+    """Remember that the derivative of indexing uses an index as well, which the graph of the result keeps alive.
+
+    Or that it copies a number, of this many bytes, to where the index points.
+    """
+    simulation.indexed.setdefault(index, []).append(number)
 
 
 def derive(simulation: Machine) -> None:
     """Record what the derivatives of indexing do in a backward pass: count masks, and copy indices, once more."""
-    for index, count in simulation.indexed.items():
-        for _ in range(count):
-            if device_of(index) is not None:
+    for index, uses in simulation.indexed.items():
+        for number in uses:
+            if number is not None:
+                record_upload(simulation, number, {"how": "derivative", "pinned": False, "non_blocking": False})
+            elif device_of(index) is not None:
                 simulation.sync("mask")
-                continue
-            _upload_index(simulation, index, "derivative")
+            else:
+                _upload_index(simulation, index, "derivative")
     simulation.indexed.clear()

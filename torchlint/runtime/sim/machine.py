@@ -31,8 +31,9 @@ class Machine:
         self.current = 0
         self.watchful = False  # something may happen in backward passes
         self.to_host = False  # parts of a tensor are copied to the host: what torch says of itself on the CPU as well
-        # What the next backward pass does again with indices, unless the graphs that hold them are dropped before.
-        self.indexed: MutableMapping[torch.Tensor, int] = WeakIdKeyDictionary()
+        # What the next backward pass does again with indices (`sim.indexed`), unless the graphs that hold them are dropped before.
+        self.indexed: MutableMapping[torch.Tensor, list[int | None]] = WeakIdKeyDictionary()
+        self.reason: str | None = None  # of all waits, for which torch gives others meanwhile
         self.debug = 0  # torch.cuda.set_sync_debug_mode
         self.moves: Any = None
         self.random: Any = None
@@ -102,7 +103,7 @@ class Machine:
 
     def sync(self, why: str, size: int = 0) -> None:
         """Record that the host waits for the device here."""
-        self.recorder.add("sync", self.sites.here(3), size, why=why)
+        self.recorder.add("sync", self.sites.here(3), size, why=self.reason or why)
         if self.debug and "synchronize" not in why and self.recorder.listening:
             self.blocks()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 
-from torchlint.runtime.labels import device_of, is_pinned, label_of, labeled, place, size_of
+from torchlint.runtime.labels import device_of, is_pinned, label_of, labeled, parts_of, place, size_of
 from torchlint.runtime.lazy import let_through
 from torchlint.runtime.sim.copying import facts_of_upload
 from torchlint.runtime.sim.operands import CPU
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
+_WITH_NUMBERS = (_TENSOR, torch.nn.Parameter)
 _NAMES = (
     *("to", "cuda", "cpu", "copy_", "clone", "as_subclass", "pin_memory", "is_pinned", "get_device", "type_as"),
     *("numpy", "__array__", "tolist", "__repr__", "__format__", "record_stream"),
@@ -135,11 +136,13 @@ class Moves:
 
     def note_up(self, tensor: T, how: str, *, non_blocking: bool = False, dtype: torch.dtype | None = None) -> None:
         """Record a copy to a device."""
-        site, size = self._sim.sites.here(3), size_of(tensor, dtype)
-        facts = facts_of_upload(tensor, how, dtype, non_blocking=non_blocking)
-        self._sim.recorder.add("upload", site, size, **facts)
-        if not non_blocking:
-            self._sim.blocks()
+        site = self._sim.sites.here(3)
+        for part in parts_of(tensor):
+            kind = dtype if part.dtype is tensor.dtype else None  # and not that of indices
+            facts = facts_of_upload(part, how, kind, non_blocking=non_blocking)
+            self._sim.recorder.add("upload", site, size_of(part, kind), **facts)
+            if not non_blocking:
+                self._sim.blocks()
 
     def down(self, tensor: T, how: str, *, non_blocking: bool = False, **options: Any) -> T:
         """Copy to the host."""
@@ -151,9 +154,10 @@ class Moves:
     def note_down(self, tensor: T, how: str, *, non_blocking: bool = False) -> Site:
         """Record a copy to the host; returns where."""
         site = self._sim.sites.here(3)
-        self._sim.recorder.add("download", site, size_of(tensor), how=how, non_blocking=bool(non_blocking))
-        if not non_blocking:
-            self._sim.blocks()
+        for part in parts_of(tensor):
+            self._sim.recorder.add("download", site, size_of(part), how=how, non_blocking=bool(non_blocking))
+            if not non_blocking:
+                self._sim.blocks()
         return site
 
     def _placed(self, tensor: T, index: int | None, options: dict[str, Any]) -> T:
@@ -355,6 +359,8 @@ class Reads:
                 return real["tolist"](tensor)
 
         def shown(tensor: T, **kwargs: Any) -> Any:
+            if not kwargs and sim.alone() and _is_plain(tensor):
+                return self._shown(tensor)
             self._waits(tensor, "print")
             with sim.recorder.quiet():
                 return real["__repr__"](tensor, **kwargs)
@@ -369,8 +375,22 @@ class Reads:
         for name, method in methods.items():
             sim.patches.set(_TENSOR, name, on_device(sim, real[name], method))
 
+    def _shown(self, tensor: T) -> str:
+        """The text of a tensor: torch reads its numbers one by one to choose a format, here with the dispatch mode."""
+        before, self._sim.reason = self._sim.reason, "print"
+        try:
+            with torch.no_grad():
+                return str(torch._tensor_str._str_intern(tensor))
+        finally:
+            self._sim.reason = before
+
     def _waits(self, tensor: T, why: str) -> None:
         self._sim.sync(why, size_of(tensor))
+
+
+def _is_plain(tensor: T) -> bool:
+    wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return type(tensor) in _WITH_NUMBERS and tensor.layout is torch.strided and not tensor.is_nested and not wrapped
 
 
 def _no_numpy(tensor: T) -> TypeError:
