@@ -71,7 +71,6 @@ def assign(target: Any, index: Any, value: Any) -> None:
 
 def test_copies_by_other_functions_than_moves_are_seen(on_device: Observation) -> None:
     host, there = torch.ones(3, 4), torch.ones(3, 4, device="cuda")
-    index = torch.tensor([0, 2])
 
     def seen(action: Any) -> list[tuple[str, Any, int]]:
         return copied(on_device, action)

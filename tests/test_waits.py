@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import re
 import subprocess
@@ -217,7 +218,7 @@ def _recorded(*actions: Any) -> Callable[[DebugMode], Any]:
     return act
 
 
-def _warning(_: DebugMode) -> Any:
+def _warning(_debug: DebugMode) -> Any:
     """A program that asks torch to warn, and has two lines that wait."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("default")
@@ -246,7 +247,7 @@ def _shown(debug: DebugMode) -> Any:
     """A program with a function of its own that shows warnings."""
     shown: list[str] = []
     real = warnings.showwarning
-    warnings.showwarning = lambda message, *_, **__: shown.append(str(message))  # type: ignore[assignment]
+    warnings.showwarning = lambda message, *_, **__: shown.append(str(message))
     try:
         warnings.simplefilter("always")
         debug.wait()
@@ -259,7 +260,7 @@ def _shown(debug: DebugMode) -> Any:
 def _replaced(debug: DebugMode) -> Any:
     """A program that replaces the list of filters, and adds to it."""
     kept = warnings.filters
-    warnings.filters = [*kept]  # type: ignore[assignment]
+    warnings.filters = [*kept]
     try:
         warnings.simplefilter("error")
         debug.wait()
@@ -410,7 +411,7 @@ def test_operators_raise_what_they_raise() -> None:
     with pytest.raises(RuntimeError, match="missing value for argument 'other'"):
         torch.ops.aten.add.Tensor(ONE)
     with pytest.raises(KeyError, match="mine"):
-        scopes.in_scope(lambda: {}["mine"], (), {})
+        scopes.in_scope(lambda: os.environ["mine"], (), {})
     with pytest.raises(KeyboardInterrupt):
         scopes.in_scope(_interrupted, (), {})
 

@@ -75,10 +75,10 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path), **more}
 
 
-def ran(arguments: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments in a folder."""
+def ran(arguments: Sequence[str], folder: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments in a folder, and with more in its environment."""
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(), check=False)
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment(**more), check=False)
 
 
 def output(arguments: Sequence[str], **more: str) -> str:

@@ -96,7 +96,8 @@ def _observed(mode: str, command: list[str], where: str, folder: str) -> subproc
     report = ["--output-format", "json", "--output-file", str(Path(folder, "report.json"))]
     Path(folder).mkdir(exist_ok=True)
     options = ["--isolated", "--fail-on", "never", "--on", mode, "--evidence", str(Path(folder, "evidence")), *report]
-    return ran(["-m", "torchlint", "confirm", *options, "--", *command], where)
+    hidden = {"CUDA_VISIBLE_DEVICES": ""} if mode == "sim" else {}
+    return ran(["-m", "torchlint", "confirm", *options, "--", *command], where, **hidden)
 
 
 def _run(folder: str) -> Run | None:

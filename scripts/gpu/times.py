@@ -8,7 +8,6 @@ import random
 import runpy
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ _LONG_US = 100_000
 _LEAST = 0.02  # a smaller difference is none
 # The most that observation may cost a program. The first is what is known first.
 _OVERHEADS = {"mlp": 1.15, "resnet": 1.15, "cnn": 1.15, "plain": 1.5, "busy": 1.15}
-_PAIRS, _PAIRS_SECONDS = 3, 20  # of a program: another pair begins only before these seconds are over
+_STEPS = {"mlp": 400, "resnet": 40, "cnn": 200, "plain": 400, "busy": 30}
+_PAIRS, _AFTER = 7, 3
 
 
 def profile(_: Settings, __: Iterator[str]) -> Iterator[Row]:
@@ -132,23 +132,45 @@ def observed_programs(settings: Settings) -> list[str]:
 
 
 def overheads(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
-    """The overhead of observation, as ratios of pairs in random order; each pair begins with either."""
+    """The overhead of observation: blocks of steps in this process, with and without it, in random order.
+
+    On a GPU also that of a profile that is over, on blocks that are not observed.
+    """
+    order = random.Random(0)
+    for name in items:
+        steps = _STEPS[name] if settings.mode == "gpu" else 2 * _LITTLE
+        bare: list[float] = []
+        ratios: list[float] = []
+        for _ in range(_PAIRS if settings.mode == "gpu" else 1):
+            how = {one: _block(name, steps, one) for one in order.sample([None, settings.mode], 2)}
+            bare.append(how[None]["us"])
+            ratios.append(how[settings.mode]["us"] / how[None]["us"])
+            row = {"ratio": statistics.median(ratios), "all": ratios[-1:], "us": statistics.median(bare)}
+            yield {"ratios": {name: row}}
+            if how[settings.mode]["total"] != how[None]["total"]:
+                yield differs(name, "fault", "another result with observation")
+        if settings.mode != "gpu":
+            continue
+        if (found := statistics.median(ratios)) > _OVERHEADS[name]:
+            yield differs(name, "fault", f"overhead x{found:.2f}, {_OVERHEADS[name]} at most")
+        _block(name, steps, settings.mode, profiled=5)
+        after = [_block(name, steps, None)["us"] for _ in range(_AFTER)]
+        yield {"ratios": {name: {"after_profile": statistics.median(after) / statistics.median(bare)}}}
+
+
+def _block(name: str, steps: int, mode: str | None, profiled: int = 0) -> dict[str, float]:
+    """Some steps of a program, observed in a mode or not."""
     import overhead
 
-    order = random.Random(0)
+    from torchlint.runtime.observation import Observation
+
+    if mode is None:
+        return overhead.trained(name, steps)
     with tempfile.TemporaryDirectory() as folder:
-        for name in items:
-            start = time.monotonic()
-            ratios: list[float] = []
-            while len(ratios) < _PAIRS and (not ratios or time.monotonic() - start < _PAIRS_SECONDS):
-                how = {one: overhead.measure(name, one, folder) for one in order.sample([None, settings.mode], 2)}
-                ratios.append(how[settings.mode]["us"] / how[None]["us"])
-                yield {
-                    "ratios": {name: {"ratio": statistics.median(ratios), "all": ratios[-1:], "us": how[None]["us"]}}
-                }
-                if how[settings.mode]["total"] != how[None]["total"]:
-                    yield differs(name, "fault", "another result with observation")
-                if settings.mode != "gpu":
-                    break
-            if settings.mode == "gpu" and (found := statistics.median(ratios)) > _OVERHEADS[name]:
-                yield differs(name, "fault", f"overhead x{found:.2f}, {_OVERHEADS[name]} at most")
+        order = {"torchlint": "check", "run": "overhead", "directory": folder, "roots": [str(ROOT / "benchmarks")]}
+        observation = Observation({**order, "profile_steps": profiled}, mode)
+        observation.start()
+        try:
+            return overhead.trained(name, steps)
+        finally:
+            observation.stop()

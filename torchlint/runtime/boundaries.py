@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import weakref
 from types import FrameType
 from typing import Any, Protocol
 
@@ -68,6 +69,7 @@ class Boundaries:
         """Begin anew, in a child process or at first."""
         self._thread = threading.get_ident()
         self._own = threading.local()  # ``inside``: whether this thread is in a module or a backward pass
+        self._models: dict[int, weakref.ref[Any]] = {}
         self._turn = threading.RLock()  # a handler of a signal may call a module meanwhile
 
     def install(self, patches: Patches) -> None:
@@ -95,9 +97,19 @@ class Boundaries:
 
     def _is_counted(self, module: Any) -> bool:
         """Whether the call of a module may begin a step."""
-        if get_worker_info() is not None or not _is_model(module):
+        if get_worker_info() is not None or not self._is_model(module):
             return False
         return threading.get_ident() == self._thread or not (self._steps.trains or _is_replica(module))
+
+    def _is_model(self, module: Any) -> bool:
+        """Whether a module, or one in it, has a state, which it keeps: it is looked for once."""
+        known = self._models.get(id(module))
+        if known is not None and known() is module:
+            return True
+        found = _is_model(module)
+        if found:
+            self._models[id(module)] = weakref.ref(module)
+        return found
 
     def _optimized(self, optimizer: Any, *_: Any) -> None:
         if not _is_compiling():
