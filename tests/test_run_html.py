@@ -76,7 +76,7 @@ def site(path: Path, span: Span) -> list[Any]:
 
 def event(path: Path, kind: str, span: Span, count: int = STEPS, **more: Any) -> dict[str, Any]:
     """An event that happens in every step, or in ``steps``."""
-    size, ns = more.pop("bytes", 0), more.pop("ns", 0)
+    size, ns, phase = more.pop("bytes", 0), more.pop("ns", 0), more.pop("phase", "training")
     runs, name = more.pop("steps", [[1, STEPS, STEPS]]), str(path.resolve())
     return {
         "kind": kind,
@@ -84,8 +84,8 @@ def event(path: Path, kind: str, span: Span, count: int = STEPS, **more: Any) ->
         "count": count,
         "bytes": size * count,
         "ns": ns * count,
-        "steady": [count, size * count, ns * count],
-        "phases": {"training": [count, size * count, ns * count]},
+        "steady": [count, size * count, ns * count] if phase == "training" else [0, 0, 0],
+        "phases": {phase: [count, size * count, ns * count]},
         "each": [ns // 2, ns, ns * 3] if ns else None,
         "steps": runs,
         "callers": [[name, span.line, "train"], [name, 5, "<module>"]],

@@ -69,6 +69,20 @@ def test_copies_are_weighed_by_their_size_and_not_by_their_number(tmp_path: Path
     assert first.part > 0.8
 
 
+def test_lines_of_evaluation_have_no_part_in_a_step_of_training(tmp_path: Path) -> None:
+    copies = Recipe("blocking-uploads", "evidence", "copies", least=2)
+    kind = {"bytes": 10**6, "pinned": False, "non_blocking": False}
+    training = ("upload", run.READ, {"count": 40, **kind})
+    evaluation = ("upload", BELOW, {"count": 120, "phase": "evaluation", **kind})
+    found = judged(tmp_path, copies, training, evaluation, rule="TL202")
+    assert found.verdicts[0].count == 160
+    assert found.verdicts[0].lines == ()
+    also = ("upload", BELOW, {"count": 40, **kind})
+    assert [one.line for one in judged(tmp_path, copies, training, also, rule="TL202").verdicts[0].lines] == [3, 4]
+    lines = judged(tmp_path, copies, training, also, ("upload", SAVING, evaluation[2]), rule="TL202").verdicts[0].lines
+    assert [one.line for one in lines] == [3, 4]
+
+
 # -- bursts ----------------------------------------------------------------------------------------
 
 

@@ -447,6 +447,17 @@ def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:
     assert line.endswith(" (modeled): 10 copies to the device, 1.0 GB in all")
 
 
+def test_copies_that_nothing_waits_for_from_pinned_memory_are_not_listed(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS)
+    recorded.process(
+        recorded.event("sync", ITEM, 20),
+        recorded.at([1, 0, 1, 3], "upload", 10, bytes=8, pinned=True, non_blocking=True),
+        recorded.at([2, 4, 2, 21], "upload", 10, bytes=8, pinned=True, non_blocking=False),
+        recorded.at([4, 4, 4, 6], "upload", 10, bytes=8, pinned=False, non_blocking=True),
+    )
+    assert sorted(spot.line for spot in recorded.judged().hot) == [2, 4]
+
+
 def test_what_the_profiler_saw_is_compared_with_what_was_counted(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     copies = [{"name": "Memcpy HtoD (Pinned -> Device)", "kind": "upload", "count": 8, "us": 40.0}]

@@ -38,14 +38,15 @@ def in_words(lines: Sequence[LineCost], most: int | None = None) -> str:
 def by_line(events: Sequence[Event], costs: Costs, base: str) -> tuple[LineCost, ...]:
     """The lines of events, the costliest first; empty if all are at one line.
 
-    They are weighed by their costs or, if these are not known, by their number.
+    They are weighed by their costs or, if these are not known, by their number. Lines that have no part in a step, such
+    as those of evaluation in a step of training, are left out.
     """
     lines: dict[tuple[str, int], list[Event]] = {}
     for event in events:
         lines.setdefault((event.place.path, event.place.line), []).append(event)
-    if len(lines) < 2:
-        return ()
     weights = _weights(list(lines.values()), costs)
+    if sum(weight > 0 for weight in weights) < 2:
+        return ()
     whole = sum(weights)
     found = [
         LineCost(
@@ -55,6 +56,7 @@ def by_line(events: Sequence[Event], costs: Costs, base: str) -> tuple[LineCost,
             part=weight / whole,
         )
         for ((path, line), here), weight in zip(lines.items(), weights, strict=True)
+        if weight > 0
     ]
     return tuple(sorted(found, key=lambda one: (-one.part, one.path, one.line)))
 

@@ -179,9 +179,14 @@ def unflagged(order: Order, run: Run) -> list[list[Event]]:
     spoken, loaders = _spoken(order, run)
     found: dict[tuple[str, Place], list[Event]] = {}
     for event in run.of(*COSTLY):
-        if not _is_spoken(event, spoken[event.kind], loaders):
+        if not _is_asynchronous(event) and not _is_spoken(event, spoken[event.kind], loaders):
             found.setdefault((event.kind, event.place), []).append(event)
     return [events for events in found.values() if sum(map(_repeated, events)) > 1]
+
+
+def _is_asynchronous(event: Event) -> bool:
+    """Whether it is a copy to the device that nothing waits for, from pinned memory: there is nothing to advise."""
+    return event.kind == "upload" and bool(event.facts.get("pinned") and event.facts.get("non_blocking"))
 
 
 def _is_spoken(event: Event, places: Iterable[Place], loaders: Iterable[Place]) -> bool:

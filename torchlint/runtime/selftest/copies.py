@@ -126,8 +126,8 @@ _REWRITTEN: dict[str, Callable[[], Any]] = {
     "converted_into": lambda: there(2).half().copy_(_pinned()),
 }
 
-# What the forms of `ctc_loss` copy to the device and to the host, by ATen's LossCTC.cpp and cuda/LossCTC.cu. Since torch
-# 2.11 the targets go to the host, for MIOpen.
+# What the forms of `ctc_loss` copy to the device and to the host, by ATen's LossCTC.cpp and cuda/LossCTC.cu. Since
+# torch 2.11 the targets go to the host, for MIOpen.
 _READ = int(READS_TARGETS)
 _CTC: dict[str, tuple[int, int, Callable[[], Any]]] = {
     "lists": (4, _READ, lambda: _aligned(there(1, 2).long(), (5,), (2,))),
