@@ -170,6 +170,38 @@ def test_a_backward_pass_copies_indices_of_the_host_again(*, watched: bool) -> N
             assert (between - before, uploads() - between) == (forward, backward)
 
 
+def test_a_backward_pass_of_ctc_loss_copies_the_lengths_again() -> None:
+    recorder = Recorder()
+    targets = torch.tensor([[1, 2]])
+
+    def gradient(device: str) -> list[Any]:
+        scores = torch.linspace(0, 1, 15).reshape(5, 1, 3).to(device).requires_grad_()
+        loss = torch.nn.functional.ctc_loss(scores.log_softmax(2), targets.to(device), (5,), (2,))
+        loss.backward()
+        assert scores.grad is not None
+        assert scores.grad.device.type == device
+        return scores.grad.flatten().tolist()
+
+    wanted = gradient("cpu")
+    with Simulation(recorder, Sites([])):
+        assert gradient("cuda") == wanted
+    again = [event for event in recorder.written() if event["facts"].get("how") == "derivative"]
+    assert [(event["kind"], event["count"], event["bytes"]) for event in again] == [("upload", 3, 24)]
+
+
+def test_printing_reads_each_number_and_changes_no_text() -> None:
+    recorder = Recorder()
+    shown = [torch.tensor(2.5), torch.ones(3), torch.arange(4).reshape(2, 2), torch.zeros(0), torch.ones(2).bool()]
+    with Simulation(recorder, Sites([])):
+        for tensor in shown:
+            there = tensor.cuda()
+            before = sum(event["count"] for event in recorder.written() if event["kind"] == "sync")
+            assert repr(there).replace(", device='cuda:0'", "") == repr(tensor)
+            after = sum(event["count"] for event in recorder.written() if event["kind"] == "sync")
+            assert after - before >= tensor.numel()
+    assert {event["facts"]["why"] for event in recorder.written() if event["kind"] == "sync"} == {"print"}
+
+
 def test_graphs_that_were_dropped_copy_no_indices_in_a_later_backward_pass() -> None:
     recorder = Recorder()
     with Simulation(recorder, Sites([])):

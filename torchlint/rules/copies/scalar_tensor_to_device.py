@@ -69,7 +69,8 @@ class ScalarTensorToDevice(Rule):
     `torch.tensor(numbers, pin_memory=True).to(device, non_blocking=True)` copies it without waiting. Also where the
     host waits anyway right before, in steps that do not train, and in branches for what is missing or empty
     (`if weight is None`), which is why all findings are `info`. The rule is silent for
-    tensors on the CPU, which a kernel takes as an argument without a copy if they have no dimensions; for
+    tensors on the CPU, which most kernels take as an argument without a copy if they have no dimensions (`torch.where`
+    copies them); for
     `non_blocking=True`; for values that are not proved to be numbers; for numbers read from a tensor (`x.item()`),
     where the read is what costs; in functions and modules that are compiled, in tests, and for what runs once, once
     per epoch or every N steps.

@@ -64,9 +64,13 @@ class HostIndexOnDevice(Rule):
     Where the host must compute the index in every step and uses it once: the copy is then needed, and pinned memory
     could at most make it asynchronous. Findings are therefore `info`.
 
-    The rule is silent for numbers, slices, `...` and `None`, which copy nothing; for indices on the device; where the
-    index may be a single number; for tensors on the CPU; in compiled code; under conditions that hold only every N
-    steps; in tests; and for code that runs once or once per epoch.
+    A boolean mask on the CPU becomes indices there, which torch 2.9 and newer copy from pinned memory without making
+    the host wait.
+
+    The rule is silent for numbers, slices, `...` and `None`, which are not copied (a number written to a single element
+    is: `x[0] = 1.0`, but not `x[:1] = 1.0`); for indices on the device; where the index may be a single number; for
+    tensors on the CPU; in compiled code; under conditions that hold only every N steps; in tests; and for code that
+    runs once or once per epoch.
 
     ## Fix safety
     There is no fix: a permutation drawn on the device comes from another generator, and differs from one drawn on the

@@ -22,7 +22,7 @@ def _linalg(simulation: Machine, args: Any, kwargs: Any) -> None:
         simulation.sync("linalg")
 
 
-def _lstsq(simulation: Machine, args: Any, kwargs: Any) -> None:  # noqa: ARG001 - as for the others
+def _lstsq(simulation: Machine, args: Any, kwargs: Any) -> None:
     simulation.sync("linalg")
 
 

@@ -56,7 +56,7 @@ def _call(
     target_lengths: Any,
     blank: int = 0,
     reduction: int = _MEAN,
-    zero_infinity: bool = False,  # noqa: ARG001 - it copies nothing
+    zero_infinity: bool = False,
 ) -> dict[str, Any]:
     """The arguments that matter, by name."""
     return {

@@ -104,6 +104,6 @@ def _copies(simulation: Machine, name: str, args: Any) -> None:
 def _where(simulation: Machine, args: Any) -> None:
     """Operands of the host without dimensions are copied to the device (``where_self_out`` in ATen)."""
     for operand in args:
-        if isinstance(operand, torch.Tensor) and not operand.dim() and device_of(operand) is None:
-            if from_host(operand):  # and not made by torch of a number, for the device
-                upload(simulation, operand, "where")
+        # What is not the program's, torch has made of a number, for the device.
+        if isinstance(operand, torch.Tensor) and not operand.dim() and from_host(operand):
+            upload(simulation, operand, "where")

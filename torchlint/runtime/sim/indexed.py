@@ -1,4 +1,4 @@
-"""Indexing: what it copies to what is indexed, and what it waits for. Sources: ATen's ``TensorAdvancedIndexing.cpp``."""
+"""Indexing: what it copies, and what it waits for. Sources: ATen's ``TensorAdvancedIndexing.cpp`` and its headers."""
 
 from __future__ import annotations
 

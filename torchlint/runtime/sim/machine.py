@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, MutableMapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -31,9 +31,9 @@ class Machine:
         self.current = 0
         self.watchful = False  # something may happen in backward passes
         self.to_host = False  # parts of a tensor are copied to the host: what torch says of itself on the CPU as well
-        # What the next backward pass does again with indices (`sim.indexed`), unless the graphs that hold them are dropped before.
+        # What the next backward pass does again with indices, unless the graphs that hold them are dropped before.
         self.indexed: MutableMapping[torch.Tensor, list[int | None]] = WeakIdKeyDictionary()
-        self.reason: str | None = None  # of all waits, for which torch gives others meanwhile
+        self.reason: str | None = None  # see `because`
         self.debug = 0  # torch.cuda.set_sync_debug_mode
         self.moves: Any = None
         self.random: Any = None
@@ -106,6 +106,15 @@ class Machine:
         self.recorder.add("sync", self.sites.here(3), size, why=self.reason or why)
         if self.debug and "synchronize" not in why and self.recorder.listening:
             self.blocks()
+
+    @contextmanager
+    def because(self, reason: str) -> Iterator[None]:
+        """All waits in this context have this reason."""
+        before, self.reason = self.reason, reason
+        try:
+            yield
+        finally:
+            self.reason = before
 
     def blocks(self) -> None:
         """Warn or raise as ``torch.cuda.set_sync_debug_mode`` asks."""

@@ -33,6 +33,7 @@ class Simulation(Machine):
             legacy,
             nested,
             random,
+            reads,
             sharing,
             storages,
             subset,
@@ -40,7 +41,7 @@ class Simulation(Machine):
         )
 
         parts = (
-            *(tensors, legacy, storages, gradients, factories),
+            *(reads, tensors, legacy, storages, gradients, factories),
             *(devices, environment, amp, distributed, batch_norm, beside, nested, sharing, subset),
         )
         try:

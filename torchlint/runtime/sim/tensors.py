@@ -18,19 +18,14 @@ if TYPE_CHECKING:
 
 T: TypeAlias = Any  # a tensor
 _TENSOR = torch.Tensor
-_WITH_NUMBERS = (_TENSOR, torch.nn.Parameter)
 _NAMES = (
     *("to", "cuda", "cpu", "copy_", "clone", "as_subclass", "pin_memory", "is_pinned", "get_device", "type_as"),
-    *("numpy", "__array__", "tolist", "__repr__", "__format__", "record_stream"),
-)
-_NOT_NUMPY = (
-    "can't convert cuda:{} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+    "record_stream",
 )
 
 
 def install(simulation: Machine) -> None:
     """Replace what tensors say of themselves by what they would say on a GPU."""
-    Reads(simulation).install()
     base = torch._C.TensorBase
     device, on_cuda, on_cpu = (getattr(base, name).__get__ for name in ("device", "is_cuda", "is_cpu"))
     names = [torch.device("cuda", index) for index in range(simulation.devices)]
@@ -332,66 +327,3 @@ class _Across(torch.autograd.Function):
 
 def _is_lazy(tensor: T) -> bool:
     return isinstance(tensor, torch.nn.parameter.UninitializedTensorMixin)
-
-
-class Reads:
-    """Methods that return content to Python: NumPy arrays, lists, text."""
-
-    def __init__(self, simulation: Machine) -> None:
-        self._sim = simulation
-        self._real = {name: getattr(_TENSOR, name) for name in _NAMES}
-
-    def install(self) -> None:
-        """Put the methods in place."""
-        real, sim = self._real, self._sim
-
-        def numpy(tensor: T, *, force: bool = False) -> Any:
-            if not force:
-                raise _no_numpy(tensor)
-            return real["numpy"](tensor.detach().cpu().resolve_conj().resolve_neg())
-
-        def array(tensor: T, *_args: Any, **_kwargs: Any) -> Any:
-            raise _no_numpy(tensor)
-
-        def tolist(tensor: T) -> Any:
-            self._waits(tensor, "tolist")
-            with sim.recorder.quiet():
-                return real["tolist"](tensor)
-
-        def shown(tensor: T, **kwargs: Any) -> Any:
-            if not kwargs and sim.alone() and _is_plain(tensor):
-                return self._shown(tensor)
-            self._waits(tensor, "print")
-            with sim.recorder.quiet():
-                return real["__repr__"](tensor, **kwargs)
-
-        def formatted(tensor: T, format_spec: str) -> Any:
-            if tensor.dim() == 0:
-                self._waits(tensor, "format")
-            with sim.recorder.quiet():
-                return real["__format__"](tensor, format_spec)
-
-        methods = {"numpy": numpy, "__array__": array, "tolist": tolist, "__repr__": shown, "__format__": formatted}
-        for name, method in methods.items():
-            sim.patches.set(_TENSOR, name, on_device(sim, real[name], method))
-
-    def _shown(self, tensor: T) -> str:
-        """The text of a tensor: torch reads its numbers one by one to choose a format, here with the dispatch mode."""
-        before, self._sim.reason = self._sim.reason, "print"
-        try:
-            with torch.no_grad():
-                return str(torch._tensor_str._str_intern(tensor))
-        finally:
-            self._sim.reason = before
-
-    def _waits(self, tensor: T, why: str) -> None:
-        self._sim.sync(why, size_of(tensor))
-
-
-def _is_plain(tensor: T) -> bool:
-    wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    return type(tensor) in _WITH_NUMBERS and tensor.layout is torch.strided and not tensor.is_nested and not wrapped
-
-
-def _no_numpy(tensor: T) -> TypeError:
-    return TypeError(_NOT_NUMPY.format(device_of(tensor)))
