@@ -180,7 +180,7 @@ def test_a_backward_pass_of_ctc_loss_copies_the_lengths_again() -> None:
         loss.backward()
         assert scores.grad is not None
         assert scores.grad.device.type == device
-        return scores.grad.flatten().tolist()
+        return list(scores.grad.flatten().tolist())
 
     wanted = gradient("cpu")
     with Simulation(recorder, Sites([])):

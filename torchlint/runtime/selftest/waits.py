@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from torchlint.runtime.modes import version
 from torchlint.runtime.selftest.running import counts, number, there
 
 
@@ -204,7 +205,8 @@ _SOME: dict[str, Callable[[], Any]] = {
     "coalesce": lambda: torch.sparse_coo_tensor(_SPARSE.to("cuda"), there(2), (3,)).coalesce(),
     "nested": _encoded,
 }
-# The numbers that torch/_tensor_str.py reads to choose a format: eight in torch 2.11, six in torch 2.4.
+# How many numbers torch/_tensor_str.py reads to choose a format; before torch 2.9 fewer.
+_READ = 8 if version() >= (2, 9) else "6+"
 _SHOWN: dict[str, Callable[[], Any]] = {
     "str": lambda: str(number()),
     "print": lambda: print(number(), file=io.StringIO()),
@@ -215,5 +217,5 @@ PROBES: dict[str, Callable[[str], Any]] = {
     **{name: counts(action, waits=1) for name, action in _ONE.items()},
     **{name: counts(action, waits=2) for name, action in _TWO.items()},
     **{name: counts(action, waits="1+") for name, action in _SOME.items()},
-    **{name: counts(action, waits="6+") for name, action in _SHOWN.items()},
+    **{name: counts(action, waits=_READ) for name, action in _SHOWN.items()},
 }
