@@ -48,6 +48,7 @@ def _pinned() -> Any:
     return torch.ones(2).pin_memory()
 
 
+_PUTS = int(version() < (2, 15))  # since then, `x[index] = number` is `index_fill_`
 _TARGETS = torch.ones(1, 2, dtype=torch.long)
 
 
@@ -91,10 +92,10 @@ _UP: dict[str, tuple[int, Callable[[], Any]]] = {
     "read_by_slices": (0, lambda: (there(4, 4)[0], there(4, 4)[1:3], there(4, 4)[..., 0], there(4)[None])),
     "read_by_booleans": (1, lambda: there(2)[[True, False]]),
     # `_index_put_impl_` in ATen's TensorAdvancedIndexing.cpp copies a number, unless one mask is filled with it.
-    "write_by_host_index": (2, lambda: _written(there(4), torch.tensor([1]), 5.0)),
-    "write_by_index": (1, lambda: _written(there(4), there(1).long(), 5.0)),
+    "write_by_host_index": (1 + _PUTS, lambda: _written(there(4), torch.tensor([1]), 5.0)),
+    "write_by_index": (_PUTS, lambda: _written(there(4), there(1).long(), 5.0)),
     "write_by_mask": (0, lambda: _written(there(4), there(4) > 0, 5.0)),
-    "write_by_host_mask": (2, lambda: _written(there(4), _host(4) > 0, 5.0)),
+    "write_by_host_mask": (2, lambda: there(4).index_put_((_host(4) > 0,), torch.tensor(5.0))),
     "accumulate_number": (
         1,
         lambda: there(4).index_put_((there(4) > 0,), torch.tensor(5.0), accumulate=True),
