@@ -58,8 +58,13 @@ class Case:
         """How often the code was evaluated; if that was not counted, the number of events there."""
         return self.mark.begun or total(self.own)
 
-    def confirmed(self, events: Sequence[Event], reason: str, *, priced: Sequence[Event] = ()) -> Verdict:
-        """The finding has a cost: that of the events, or of those ``priced`` in their place; it may be negligible."""
+    def confirmed(
+        self, events: Sequence[Event], reason: str, *, priced: Sequence[Event] = (), lasts: bool = False
+    ) -> Verdict:
+        """The finding has a cost: that of the events, or of those ``priced`` in their place.
+
+        It may be negligible, unless what the events have made ``lasts``, which costs more than making it.
+        """
         phase = phase_of(self.run, events)
         costly = priced or self._costly(events)
         cost = self.costs.of(costly, phase)
@@ -80,7 +85,7 @@ class Case:
             beside=beside,
             events=tuple(events),
         )
-        negligible = self._negligible(verdict, costly)
+        negligible = None if lasts else self._negligible(verdict, costly)
         if negligible is None:
             return verdict
         return replace(verdict, status=Status.REFUTED, reason=f"{said}, but {negligible}")
@@ -149,15 +154,15 @@ class Case:
     def _negligible(self, verdict: Verdict, costly: Sequence[Event]) -> str | None:
         """Why a cost does not matter; None if it does, or is not known.
 
-        A price refutes only what happens in fewer than one of ten steps. How long flagged code itself takes refutes
-        nothing: what it makes may stay, such as a mode or a graph.
+        A price refutes only what happens in fewer than one of ten steps. Flagged code that runs once, before the steps,
+        may set what lasts, such as a mode.
         """
-        evaluated = {event.kind for event in verdict.events} <= {EVALUATIONS}
-        if verdict.per_step is None or verdict.cost is None or evaluated:
+        if verdict.per_step is None or verdict.cost is None:
             return None
         phase = verdict.phase or self.run.main
         if not verdict.per_step:
-            return "it does not happen after the first step"
+            evaluated = {event.kind for event in verdict.events} <= {EVALUATIONS}
+            return None if evaluated else "it does not happen after the first step"
         if verdict.cost_basis is Basis.MEASURED:
             idle = any(map(blocks, costly))
             if verdict.share is None or verdict.share >= SHARE:

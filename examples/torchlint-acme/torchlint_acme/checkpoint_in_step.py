@@ -67,7 +67,6 @@ class CheckpointInStep(AcmeRule):
         "a file is written in every step, which takes a part of the step",
         least=0.5,
         each="step",
-        share=0.001,
         functions=("torch.save",),
     )
     Options = CheckpointOptions

@@ -54,7 +54,7 @@ def graphs(case: Case) -> Verdict:
     seen = times(mark.tensors, "result")
     if not mark.graphs:
         return case.refuted(f"none of {seen} carries an autograd graph")
-    verdict = case.confirmed(case.evaluated_events, f"{mark.graphs:,} of {seen} carry an autograd graph")
+    verdict = case.confirmed(case.evaluated_events, f"{mark.graphs:,} of {seen} carry an autograd graph", lasts=True)
     return replace(verdict, count=mark.graphs)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from torchlint.runtime.instrument import Instrument, Watch
 from torchlint.runtime.patches import Patches
@@ -21,10 +18,9 @@ _SETTERS = {
     "_set_deterministic_algorithms": "algorithms",
 }
 _CONVOLUTIONS = "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d".split()
-_OPERATIONS = frozenset(f"aten::{name}" for name in ("convolution", *_CONVOLUTIONS))
+_OPERATIONS = [f"aten::{name}" for name in ("convolution", "_convolution", *_CONVOLUTIONS)]
 _RECURRENT = "lstm gru rnn_tanh rnn_relu".split()
 _KEPT = 200
-_SAMPLED = 3  # calls of a scripted module, of which TorchScript itself makes the first two to optimize
 
 
 class Backends(Instrument):
@@ -129,34 +125,33 @@ class Backends(Instrument):
         return layer
 
     def _scripted(self, real: Any) -> Any:
-        """Calls of TorchScript, which calls convolutions from C++.
-
-        A dispatch mode takes time: where a GPU computes, a module has it in its first calls with the same flags.
-        """
-        calls: Counter[tuple[int, tuple[bool, ...]]] = Counter()
-        most = _SAMPLED if self.watch.mode == "gpu" else None
+        """Calls of TorchScript, which calls the convolutions of its graph from C++, with inputs that are not seen."""
+        known: dict[int, int] = {}
 
         @functools.wraps(real)
         def scripted(module: Any, *args: Any, **kwargs: Any) -> Any:
-            key = id(module), _flags()
-            if most is not None and calls[key] >= most:
-                return real(module, *args, **kwargs)
-            calls[key] += 1
-            with _Convolutions(lambda given: self._ran("convolution", given, {})):
-                return real(module, *args, **kwargs)
+            count = known.get(id(module))
+            if count is None:
+                count = known[id(module)] = _convolutions_in(module)
+            if count:
+                on_device = any(one.is_cuda for one in args if type(one) is torch.Tensor)
+                for _ in range(count):
+                    self._record("convolution", (), (), on_device=on_device)
+            return real(module, *args, **kwargs)
 
         return scripted
 
     def _ran(self, kind: str, args: Any, kwargs: Any) -> None:
         if torch._C._get_tracing_state() is not None:  # nothing is computed while tracing, and sizes are tensors
             return
-        self._layers += 1
         weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
         shape = tuple(weight.shape) if kind == "convolution" and isinstance(weight, torch.Tensor) else ()
-        site: Site = self._sites.here(4)
-        self._recorder.add(
-            kind, site, flags=_flags(), shape=tuple(args[0].shape), weight=shape, on_device=bool(args[0].is_cuda)
-        )
+        self._record(kind, tuple(args[0].shape), shape, on_device=bool(args[0].is_cuda))
+
+    def _record(self, kind: str, shape: tuple[int, ...], weight: tuple[int, ...], *, on_device: bool) -> None:
+        self._layers += 1
+        site: Site = self._sites.here(3)
+        self._recorder.add(kind, site, flags=_flags(), shape=shape, weight=weight, on_device=on_device)
 
 
 def _seeders() -> list[tuple[Any, str]]:
@@ -165,6 +160,15 @@ def _seeders() -> list[tuple[Any, str]]:
     owners = [owner for module in modules for owner in (module, getattr(module, "random", None)) if owner is not None]
     names = ("manual_seed", "manual_seed_all", "set_rng_state", "set_rng_state_all")
     return [(owner, name) for owner in dict.fromkeys(owners) for name in names if hasattr(owner, name)]
+
+
+def _convolutions_in(scripted: Any) -> int:
+    """How many convolutions the graph of a scripted module or function has; those of loops count once."""
+    try:
+        graph = scripted.inlined_graph
+    except (AttributeError, RuntimeError):  # a module without a `forward`
+        return 0
+    return sum(len(graph.findAllNodes(name, recurse=True)) for name in _OPERATIONS)
 
 
 def _flags() -> tuple[bool, ...]:
@@ -187,17 +191,3 @@ _NAMES = {
     "deterministic": "deterministic",
     "algorithms": "deterministic_algorithms",
 }
-
-
-class _Convolutions(TorchDispatchMode):
-    """Tells of convolutions that C++ calls."""
-
-    def __init__(self, note: Callable[[Any], None]) -> None:
-        super().__init__()
-        self._note = note
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation."""
-        if isinstance(func, torch._ops.OpOverload) and func._schema.name in _OPERATIONS:
-            self._note(args)
-        return func(*args, **(kwargs or {}))
