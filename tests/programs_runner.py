@@ -67,6 +67,7 @@ def _run(path: str, mode: str) -> None:
     _fresh()
     observation = Observation(ordered, mode)
     before = (list(sys.argv), list(sys.path), sys.modules["__main__"])
+    is_available = torch.cuda.is_available
     observation.start()
     processes.follow(observation, path)
     try:
@@ -77,14 +78,11 @@ def _run(path: str, mode: str) -> None:
         processes.unfollow()
         observation.stop()
         sys.argv[:], sys.path[:], sys.modules["__main__"] = before
-
-
-_is_available = torch.cuda.is_available
+        torch.cuda.is_available = is_available  # a program may have replaced it
 
 
 def _fresh() -> None:
     """Restore the global state of torch that programs change."""
-    torch.cuda.is_available = _is_available
     if "torch._dynamo.utils" in sys.modules:
         torch._dynamo.utils.counters.clear()  # what an earlier program has compiled
     torch.manual_seed(0)
