@@ -160,12 +160,13 @@ class Case:
         if verdict.per_step is None or verdict.cost is None:
             return None
         phase = verdict.phase or self.run.main
+        evaluated = {event.kind for event in verdict.events} <= {EVALUATIONS}
         if not verdict.per_step:
-            evaluated = {event.kind for event in verdict.events} <= {EVALUATIONS}
             return None if evaluated else "it does not happen after the first step"
         if verdict.cost_basis is Basis.MEASURED:
             idle = any(map(blocks, costly))
-            if verdict.share is None or verdict.share >= SHARE:
+            # A finding that is not about waits may cost more than those in its code.
+            if verdict.share is None or verdict.share >= SHARE or (evaluated and idle):
                 return None
             what = f"the GPU computes nothing for {duration(verdict.cost)} because of it," if idle else "that is"
             return f"{what} {percent(verdict.share)} of {step_of(phase)}, below {percent(SHARE)}"
