@@ -57,6 +57,9 @@ def given(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
     """
     for program in items:
         script, *arguments = shlex.split(program)
+        if not Path(script).is_file():
+            yield differs(program, "undecided", "there is no such script")
+            continue
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
             where = [str(Path(folder, name)) for name in ("bare", "observed", "simulated")]
             for copy in where:
@@ -66,6 +69,9 @@ def given(settings: Settings, items: Iterator[str]) -> Iterator[Row]:
             simulating = pool.submit(_observed, "sim", command, where[2], other)
             bare = ran(command, where[0])
             observed = _observed(settings.mode, command, where[1], stored)
+            if bare.returncode:
+                yield differs(program, "undecided", f"fails without torchlint: {bare.stderr[-300:]}")
+                continue
             row, wrong = _compared(program, bare, observed, stored)
             yield {program: row, "differences": wrong}
             simulated = simulating.result()
