@@ -271,14 +271,22 @@ def _is_first(node: ast.AST, index: int, body: list[ast.stmt]) -> bool:
     return named and index == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def flags_now() -> tuple[object, ...]:
-    """The current backend flags."""
+def layer_flags() -> tuple[bool, ...]:
+    """The current flags that layers depend on: cuDNN's enabled, benchmark and deterministic, and the algorithms'."""
     c = torch._C
     return (
         c._get_cudnn_enabled(),
         c._get_cudnn_benchmark(),
         c._get_cudnn_deterministic(),
         c._get_deterministic_algorithms(),
+    )
+
+
+def flags_now() -> tuple[object, ...]:
+    """The current backend flags."""
+    c = torch._C
+    return (
+        *layer_flags(),
         _quietly(c._get_cudnn_allow_tf32),
         _quietly(c._get_cublas_allow_tf32),
         _quietly(c._get_float32_matmul_precision),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any
 
 import torch
 
 from torchlint.runtime.instrument import Instrument, Watch
+from torchlint.runtime.marks import layer_flags
 from torchlint.runtime.patches import Patches
 from torchlint.runtime.sites import NOWHERE, Site
 
@@ -126,13 +128,14 @@ class Backends(Instrument):
 
     def _scripted(self, real: Any) -> Any:
         """Calls of TorchScript, which calls the convolutions of its graph from C++, with inputs that are not seen."""
-        known: dict[int, int] = {}
+        known: dict[int, tuple[weakref.ref[Any], int]] = {}
 
         @functools.wraps(real)
         def scripted(module: Any, *args: Any, **kwargs: Any) -> Any:
-            count = known.get(id(module))
-            if count is None:
-                count = known[id(module)] = _convolutions_in(module)
+            seen, count = known.get(id(module), (None, 0))
+            if seen is None or seen() is not module:  # the id of one that is gone is used again
+                count = _convolutions_in(module)
+                known[id(module)] = weakref.ref(module), count
             if count:
                 on_device = any(one.is_cuda for one in args if type(one) is torch.Tensor)
                 for _ in range(count):
@@ -151,7 +154,7 @@ class Backends(Instrument):
     def _record(self, kind: str, shape: tuple[int, ...], weight: tuple[int, ...], *, on_device: bool) -> None:
         self._layers += 1
         site: Site = self._sites.here(3)
-        self._recorder.add(kind, site, flags=_flags(), shape=shape, weight=weight, on_device=on_device)
+        self._recorder.add(kind, site, flags=layer_flags(), shape=shape, weight=weight, on_device=on_device)
 
 
 def _seeders() -> list[tuple[Any, str]]:
@@ -169,16 +172,6 @@ def _convolutions_in(scripted: Any) -> int:
     except (AttributeError, RuntimeError):  # a module without a `forward`
         return 0
     return sum(len(graph.findAllNodes(name, recurse=True)) for name in _OPERATIONS)
-
-
-def _flags() -> tuple[bool, ...]:
-    c = torch._C
-    return (
-        c._get_cudnn_enabled(),
-        c._get_cudnn_benchmark(),
-        c._get_cudnn_deterministic(),
-        c._get_deterministic_algorithms(),
-    )
 
 
 def _value_of(flag: str) -> bool:
