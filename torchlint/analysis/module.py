@@ -54,7 +54,7 @@ class SourceModule(Code):
 
     @property
     def has_own_tensors(self) -> bool:
-        """Whether some file of the run defines classes that are tensors, or act as such."""
+        """Whether some file of the run defines classes that act as tensors, or changes what torch's functions do."""
         return self.text_index.has(concepts.OWN_TENSORS) or self.project.own_tensors()
 
     @property

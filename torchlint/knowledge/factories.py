@@ -27,6 +27,10 @@ FORM_METHODS = frozenset(
     "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half "
     "bfloat16 long int bool byte short clone detach requires_grad_ view_as type".split()
 )
+# Those that give the same on every device, and keep no memory shared that a move would separate.
+SAME_FORMS = frozenset(
+    "view reshape unsqueeze squeeze repeat flatten permute transpose t contiguous clone detach view_as".split()
+)
 
 CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
 CONSTRUCTOR_NAMES = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))

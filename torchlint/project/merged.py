@@ -113,7 +113,7 @@ class Project:
         return any(facts.get("sets_dtype") for facts in self.facts.values())
 
     def own_tensors(self, _: str) -> bool:
-        """Whether some file of the run defines classes that are tensors, or act as such."""
+        """Whether some file of the run defines classes that act as tensors, or changes what torch's functions do."""
         return any(facts.get("own_tensors") for facts in self.facts.values())
 
     def own_moves(self, _: str) -> bool:

@@ -13,8 +13,10 @@ from torchlint.rules.copies._casts import HostWork
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_PINNED = "if the tensor is in pinned memory, the copy no longer waits, so the program must not modify it meanwhile"
-_OWN_METHODS = "an object that is not a plain tensor may have methods of its own, whose order may matter"
+_ORDER = (
+    "an object that is not a plain tensor may have methods of its own, whose order may matter, and a copy from pinned "
+    "memory may no longer wait"
+)
 _TRUNCATED = "numbers that the integer dtype cannot hold become others on the device"
 
 
@@ -30,8 +32,5 @@ def convert_after(module: SourceModule, found: HostWork) -> Fix | None:
     editor = module.shared(Editor)
     edits = (editor.remove_call(cast), *editor.append(move, f".{found.method}()"))
     truncates = "float" in found.before and "int" in found.after
-    caveat = _PINNED if not target.waits else _TRUNCATED if truncates else None
-    if not module.is_plain_tensor(receiver(cast)):
-        caveat = f"{caveat}; {_OWN_METHODS}" if caveat else _OWN_METHODS
-    safety = Safety.SAFE if caveat is None else Safety.UNSAFE
-    return Fix(f"convert to {found.after} on the device", safety, edits, caveat)
+    caveat = "; ".join([*([_TRUNCATED] if truncates else []), _ORDER])
+    return Fix(f"convert to {found.after} on the device", Safety.UNSAFE, edits, caveat)

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import keyword, literal, receiver
+from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.things.defaults import Defaults
-from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.targets import ON_META, REORDERED, Targets
+from torchlint.edit.proof import Proof
+from torchlint.edit.targets import Target, Targets
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
-from torchlint.model import Edit, Fix, Safety
+from torchlint.model import Fix, Safety
 from torchlint.rules.copies._number_uploads import NumberUpload
-from torchlint.rules.copies._numbers import Numbers
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -29,11 +28,13 @@ _KEPT = {
 _DATA = ("data", "obj")
 # Methods that only change the shape, on any device in the same way.
 _FORMS = frozenset("unsqueeze squeeze view reshape detach".split())
-_RANGE = "`torch.full` raises an error for numbers out of the dtype's range, where a conversion gives infinity"
-_UNSIGNED = "if the dtype is `uint64`, negative numbers and floats no longer raise an error"
-_NUMPY = "a NumPy number has a dtype of its own, which `torch.full` ignores"
+# Dtypes that hold every number that is proved, after rounding.
+_ROUNDING = frozenset({"float32", "float64"})
+_NUMBER = (
+    "`torch.full` raises an error for numbers out of the dtype's range, where a conversion may wrap or give infinity, "
+    "and ignores the dtype of a NumPy number"
+)
 _OWN_METHODS = "an object that is not a plain tensor may have no `new_full`, or one of its own"
-_EXACT = 2**24  # every default dtype rounds integers up to this one alike, given as a float
 
 
 @or_none
@@ -48,20 +49,21 @@ class _Rewrite:
     def __init__(self, module: SourceModule, found: NumberUpload) -> None:
         assert found.number is not None
         self._module, self._found, self._number = module, found, found.number
-        self._editor, self._targets = module.shared(Editor), module.shared(Targets)
+        self._editor, self._proof = module.shared(Editor), module.shared(Proof)
         self._defaults = module.shared(Defaults)
         self._kept = {arg.keyword.value: arg.value for arg in found.call.args if arg.keyword is not None}
 
     def fix(self) -> Fix:
-        call, move = self._found.call, self._found.move
+        call, move, targets = self._found.call, self._found.move, self._module.shared(Targets)
+        target = targets.of(move.call) if move is not None else None
+        if move is not None and not _FORMS.issuperset(move.methods):
+            raise Unfixable
         kept = self._legacy_dtype() if self._found.name in LEGACY else self._other_arguments()
-        arguments = ", ".join([self._shape(), self._text(), *kept, *self._device()])
-        edits: list[Edit] = [self._editor.replace_inside(call, f"{self._factory()}({arguments})")]
+        arguments = ", ".join([self._shape(), self._text(), *kept, *self._device(target)])
+        edits = [self._editor.replace_inside(call, f"{self._factory()}({arguments})")]
         if move is not None:
-            if not _FORMS.issuperset(move.methods):
-                raise Unfixable
-            edits += self._targets.remove_move(call, move)
-        caveat = "; ".join(self._caveats()) or None
+            edits.append(targets.remove_move(call, move))
+        caveat = "; ".join(self._caveats(target)) or None
         return Fix("fill it in on the device", Safety.UNSAFE if caveat else Safety.SAFE, tuple(edits), caveat)
 
     def _shape(self) -> str:
@@ -98,54 +100,42 @@ class _Rewrite:
         """The dtype of a legacy constructor, unless ``torch.full`` infers it."""
         name = self._found.name.rpartition(".")[2].removesuffix("Tensor")
         constant, dtype = literal(self._number), LEGACY_DTYPES[name]
-        if self._kept:
+        plain = isinstance(constant, (int, float)) and self._proof.is_number(self._number)
+        if self._kept or (not name and (self._defaults.sets_tensor_type or isinstance(constant, bool) or not plain)):
             raise Unfixable
-        if not name:
-            self._check_default_dtype(constant)
-            return []
         inferred = {bool: "bool", int: "int64", float: "float32"}.get(type(constant))
-        if inferred == dtype and not (inferred == "float32" and self._defaults.dtype_may_differ(self._found.call)):
+        own = inferred == dtype and not (inferred == "float32" and self._defaults.dtype_may_differ(self._found.call))
+        if own or not name:
             return []
         return [f"dtype={self._module.shared(Speller).sibling(self._found.call, f'torch.{dtype}').text}"]
 
-    def _check_default_dtype(self, constant: object) -> None:
-        """Check that ``torch.full`` creates what ``torch.Tensor`` does. Raises :class:`Unfixable`."""
-        if self._defaults.sets_tensor_type or isinstance(constant, bool):
-            raise Unfixable
-        if not isinstance(constant, (int, float)) or (isinstance(constant, int) and abs(constant) > _EXACT):
-            raise Unfixable
-
-    def _device(self) -> list[str]:
+    def _device(self, target: Target | None) -> list[str]:
         """The device, if the call does not name it already."""
-        found = self._found
-        if found.move is not None:
-            target = self._targets.of(found.move.call)
-            if target.dtype is not None:
-                raise Unfixable  # two conversions
+        if target is not None and target.dtype is not None:
+            raise Unfixable  # two conversions
+        if target is not None:
             return [f"device={target.device}"]
-        if LEGACY.get(found.name) == "cuda":
-            return [f"device={self._targets.quoted('cuda', found.call)}"]
+        if LEGACY.get(self._found.name) == "cuda":
+            return [f"device={self._module.shared(Targets).quoted('cuda', self._found.call)}"]
         return []
 
     # -- safety ------------------------------------------------------------------------------------
 
-    def _caveats(self) -> list[str]:
-        numbers = self._module.shared(Numbers)
-        plain = numbers.plain(self._number)
-        caveats = [] if plain is not None else [_RANGE, _NUMPY]
-        if plain != "any" and self._may_be_unsigned():
-            caveats.append(_UNSIGNED)
-        if self._found.move is not None and self._targets.reorders(self._found.move.call):
-            caveats.append(REORDERED)
-        if self._found.move is not None and self._defaults.may_use_meta_device:
-            caveats.append(ON_META)
-        if self._found.name == "new_tensor" and not self._module.is_plain_tensor(receiver(self._found.call)):
+    def _caveats(self, target: Target | None) -> list[str]:
+        caveats = [] if self._is_converted_alike() else [_NUMBER]
+        if self._found.name == "new_tensor":
             caveats.append(_OWN_METHODS)
-        return caveats
+        return [*caveats, *(target.caveats if target is not None else self._proof.around(self._found.call))]
 
-    def _may_be_unsigned(self) -> bool:
-        """Whether the dtype is, or may be, ``torch.uint64``."""
-        asked = keyword(self._found.call, "dtype")
-        if asked is None or literal(asked) is None:
-            return self._found.name == "new_tensor"
-        return dtype_of(self._module.evaluator, asked) in (None, "uint64")
+    def _is_converted_alike(self) -> bool:
+        """Whether filling gives the same as a conversion, with whatever dtype the tensor has."""
+        if self._proof.is_small(self._number):
+            return True
+        asked = self._kept.get("dtype")
+        inferred = asked is None or literal(asked) is None
+        legacy = LEGACY_DTYPES.get(self._found.name.rpartition(".")[2].removesuffix("Tensor"))
+        dtype = legacy if self._found.name in LEGACY else self._proof.dtype(asked)
+        if inferred and self._found.name not in LEGACY:
+            return self._proof.is_number(self._number)
+        whole = self._proof.is_whole(self._number)
+        return (whole and dtype == "int64") or (dtype in _ROUNDING and self._proof.is_number(self._number))

@@ -1,9 +1,8 @@
-"""Python numbers: which expressions are certainly numbers, and which of them every conversion and fill treats alike."""
+"""Python numbers: which expressions are numbers, and which of them are the same in every step."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 8
 _MAX_SOURCES = 100
-_LARGEST = 3.4028234663852886e38  # of float32
 _CONVERSIONS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
-# A number that every dtype accepts or refuses alike, and one that only uint64 treats differently.
-Plain = Literal["any", "signed"]
 
 
 class Numbers:
@@ -106,40 +102,6 @@ class Numbers:
             return self._module.qualified(node) in CONSTANTS or self._is_set_at_start(node)
         return literal(node) is not ...
 
-    def plain(self, node: cst.BaseExpression, depth: int = _DEPTH) -> Plain | None:
-        """How a fill treats a number: like a conversion in every dtype, in all but uint64, or None if not certain.
-
-        `torch.full` raises an error for numbers between the range of float32 and infinity, where a conversion rounds.
-        """
-        constant = literal(node)
-        if isinstance(constant, (int, float)):
-            return _plain(constant)
-        if depth == 0:
-            return None
-        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, (cst.Minus, cst.Plus)):
-            return "signed" if self.plain(node.expression, depth - 1) is not None else None
-        if isinstance(node, cst.Name) and (values := self._values(node)):
-            return _least([self.plain(value, depth - 1) if value is not None else None for value in values])
-        if isinstance(node, cst.IfExp):
-            return _least([self.plain(side, depth - 1) for side in (node.body, node.orelse)])
-        if self._integers.is_size(node) or self._sums_sizes(node):
-            return "any"
-        return "signed" if self._is_special(node) else None
-
-    def _sums_sizes(self, node: cst.BaseExpression) -> bool:
-        """``sum(len(target) for target in targets)``."""
-        given = positional(node, 0) if isinstance(node, cst.Call) and len(node.args) == 1 else None
-        listed = isinstance(given, (cst.GeneratorExp, cst.ListComp)) and self._integers.is_size(given.elt)
-        return listed and isinstance(node, cst.Call) and self._module.qualified(node.func) == "builtins.sum"
-
-    def _is_special(self, node: cst.BaseExpression) -> bool:
-        """``math.pi``, ``math.inf``, ``float("inf")``."""
-        if isinstance(node, cst.Call):
-            text = literal(positional(node, 0)) if len(node.args) == 1 else None
-            infinite = isinstance(text, str) and text.lower().lstrip("+-") in ("inf", "infinity", "nan")
-            return infinite and self._module.qualified(node.func) == "builtins.float"
-        return isinstance(node, (cst.Name, cst.Attribute)) and self._module.qualified(node) in CONSTANTS
-
     # -- where numbers come from -------------------------------------------------------------------
 
     def _is_read(self, call: cst.Call) -> bool:
@@ -177,15 +139,3 @@ def _lists_numbers(value: Value) -> bool:
 
 def _given(binding: Binding) -> cst.BaseExpression | None:
     return binding.value if binding.kind in ("assign", "walrus") and not binding.path else None
-
-
-def _plain(number: float) -> Plain | None:
-    if isinstance(number, int):
-        return None if not -(2**63) <= number < 2**63 else "any" if number >= 0 else "signed"
-    return "signed" if abs(number) <= _LARGEST or math.isinf(number) else None
-
-
-def _least(found: list[Plain | None]) -> Plain | None:
-    if None in found:
-        return None
-    return "signed" if "signed" in found else "any"

@@ -71,24 +71,18 @@ class FactoryThenMove(Rule):
     step where `x` is not known to be on a device.
 
     ## Fix safety
-    The fix is safe if the device computes the same bits as the CPU: zeros, ones, constants, identity matrices and
-    integer sequences. `.to(device, dtype)` and `.type_as(x)` get an explicit dtype. If the tensor goes through a
-    variable, creation and move must be in the same block, the device must be the same at both places, and no code
-    in between may use the tensor. A variable named like a device is assumed to hold one, unless a call in the file
-    passes a dtype or a tensor for it.
+    The fix is safe if the device creates the same bits as the CPU (zeros, ones, constants, uninitialized memory, whole
+    numbers) and is proved to be a device (the page on fixes says what that means). `.to(device, dtype)` and casts of
+    zeros and ones become a `dtype=`.
 
-    The fix is unsafe, with the reason given, for random content (the device has its own generator, and the CPU's state
-    no longer advances), for `linspace`, windows and float steps (the last bits may differ), for `requires_grad=True`
-    (the tensor becomes a leaf with its own gradient; before, the gradient flowed back to the tensor on the CPU), for
-    `expand` before the move (elements then share memory), for operations that devices other than CUDA may lack
-    (`tril_indices`, float64 converted to float32), and in files that make `meta` the default device, from which tensors
-    cannot be moved. It is also unsafe for `zeros_like(x)` of what may not be a plain tensor; for `.to(x)` and
-    `.type_as(x)` if a linted file defines a subclass of `torch.Tensor`, which they return and a factory does not; and
-    if a call computes the device in a `try` statement, since errors of the factory then come after it; and if other
-    calls than those of torch stand between creation and move, since an error of the move then comes before them. With
-    `meta` as the target, numbers that the dtype cannot represent no longer raise an error, since nothing is filled.
-    There is no fix if the tensor is used in a computation in between, if two conversions follow each other, or if
-    computing the device may change what is evaluated between creation and move; nor for content that is computed.
+    The fix is unsafe, with the reason given, for a target such as a parameter, which may be a dtype or a tensor; for
+    random content (the device has its own generator, and the CPU's state no longer advances); for `linspace`, windows and
+    float steps (the last bits may differ); for `requires_grad=True` (the tensor becomes a leaf with its own gradient);
+    for conversions and `expand` before the move; for `zeros_like(x)`, since the class of `x` may have methods of its own;
+    in a `try`; and in files that make `meta` the default device, from which tensors cannot be moved.
+
+    If the tensor gets a name first, there is a fix only for `x = x.to(device)` in the next line. There is none if
+    the tensor is used in a computation in between, or if two conversions follow each other.
 
     ## Confirmed by
     In every step, the CPU fills memory that is then copied to the device.

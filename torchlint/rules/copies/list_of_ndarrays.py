@@ -57,12 +57,10 @@ class ListOfNdarrays(Rule):
     with a single array is an `info`.
 
     ## Fix safety
-    `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if the file imports NumPy. The fix is safe if
-    the list is proved to be non-empty, and its arrays to have one dtype, one shape, at least one dimension, and
-    elements. Otherwise it is unsafe: the two libraries convert empty lists and mixed dtypes differently, NumPy accepts
-    zero-dimensional arrays, for which `torch.tensor` raises an error, and of arrays without elements `torch.tensor`
-    keeps only the dimensions up to the first of size 0, and gives its result other strides. Legacy constructors
-    (`torch.FloatTensor(arrays)`) become `torch.as_tensor(.., dtype=..)`, which is unsafe.
+    `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if the file imports NumPy. The fix is unsafe: the two
+    libraries convert empty lists and mixed dtypes differently, NumPy accepts zero-dimensional arrays, for which
+    `torch.tensor` raises an error, and of arrays without elements `torch.tensor` keeps only the dimensions up to the
+    first of size 0. Legacy constructors (`torch.FloatTensor(arrays)`) become `torch.as_tensor(.., dtype=..)`.
 
     ## Confirmed by
     The argument is a list of ndarrays, and the call takes a measurable part of the step.

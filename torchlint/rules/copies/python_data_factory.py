@@ -82,19 +82,19 @@ class PythonDataFactory(Rule):
     is a legacy constructor that is filled in place and not moved, which costs little.
 
     ## Fix safety
-    The fix is safe if the content is constant or a sequence of integers, the dtype is known and can represent the
-    numbers, and the arguments are proved to be sizes. A negative size still raises an error, but of another class;
-    if the file catches NumPy's (`except ValueError`), and sizes are not numbers, the fix is unsafe. So is that of
-    `torch.from_numpy` in files that resize tensors.
+    Replacing `torch.FloatTensor(n, m).zero_()` by `torch.zeros(n, m)`, and `fill_`, `uniform_` and `normal_` by
+    `torch.full`, `torch.rand` and `torch.randn`, is safe: several arguments can only be sizes, and torch draws the same
+    numbers in both ways. With a single argument it is safe if that is proved to be a number
+    (the page on fixes says what that means); it may be data otherwise. Zeros and ones of NumPy are replaced safely
+    if their sizes are proved.
+
+    The fix is unsafe, with the reason given, for other sizes, which torch may not accept, for lists, which may be empty,
+    and for numbers that are converted or drawn by NumPy. There is no fix for a dtype that is not certain, for content
+    that goes through `reshape` or `astype`, and for nested lists.
+
     The dtype and the device are omitted where they are the defaults. If the file, or another file linted with it,
     sets a default dtype or device, and in the construction of modules, the replacements of `torch.from_numpy` and
-    legacy constructors get an explicit dtype and device, such as `dtype=torch.float32` and `device="cpu"`. A
-    default that is set in a file outside the run cannot be seen, so lint the whole project.
-
-    The fix is unsafe, with the reason given, for NumPy's random numbers (another generator with another seed),
-    `linspace`, `np.empty`, a dtype that may be `None`, lists that may be empty, ranges that may end before they
-    start, and shapes or counts of unknown value. There is no fix where the torch factory rejects a number or dtype
-    that the conversion accepts.
+    legacy constructors get an explicit dtype and device, such as `dtype=torch.float32` and `device="cpu"`.
 
     ## Confirmed by
     The call makes data on the host or copies it to the device, and takes a measurable part of the step.
@@ -122,7 +122,7 @@ class PythonDataFactory(Rule):
         if found is None or self.module.in_test_function(node):
             return
 
-        from torchlint.rules.copies._generated.fix import made_by_torch
+        from torchlint.rules.copies._generated_fixes import made_by_torch
 
         heat = self.module.heat(node)
         self.report(

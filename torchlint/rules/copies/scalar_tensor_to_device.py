@@ -77,11 +77,11 @@ class ScalarTensorToDevice(Rule):
 
     ## Fix safety
     `torch.tensor(v, device=device)` becomes `torch.full((), v, device=device)`, with the same dtype: both infer it from
-    the type of a Python number. Safe for literals, constants and sizes. Unsafe for numbers of unknown size, since
-    `torch.full` raises an error where the conversion gives infinity; for values that may be NumPy numbers, which have a
-    dtype of their own; and for negative numbers and floats where the dtype may be `uint64`, which a conversion refuses;
-    for `x.new_tensor(v)` if `x` may not be a plain tensor; and if a call computes the device in a `try` statement,
-    since errors of the constructor then come after it. Lists have no fix.
+    the type of a Python number. The fix is safe for literals, lengths and other numbers that are proved to be such
+    (the page on fixes says what that means), in a dtype that is named as `torch.int64`; for small literals in any
+    dtype. It is unsafe for other numbers, since `torch.full` raises an error where the conversion gives infinity, and
+    ignores the dtype of a NumPy number; for `x.new_tensor(v)`, since `x` may have methods of its own; for a target of a
+    move that may not be a device; and in a `try`. Lists have no fix.
 
     ## Confirmed by
     A blocking copy to the device at the line, in every step.

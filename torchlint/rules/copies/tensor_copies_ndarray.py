@@ -71,16 +71,13 @@ class TensorCopiesNdarray(Rule):
     tensor that shares its memory must not be written to.
 
     ## Fix safety
-    Replacing `torch.tensor(a).to(device)` by `torch.tensor(a, device=device)` is safe: the conversion and the
-    transfer stay the same, only the copy on the host is avoided, and the tensor never shares memory with the array.
+    Replacing `torch.tensor(a).to(device)` by `torch.tensor(a, device=device)` is safe if the device is proved to be one
+    (the page on fixes says what that means): the conversion and the transfer stay the same, only the copy on the
+    host is avoided. If the program converts in between (`.float()`), the fix is unsafe.
 
-    Replacing `torch.tensor(a)` by `torch.as_tensor(a)` is safe if the array is newly allocated and nothing else
-    uses it. Otherwise it is unsafe, since the tensor shares memory with the array: writing to one changes the
-    other. Which functions and methods of NumPy allocate their result is known from calling them with arrays of many
-    kinds; views, an array that is filled (`out`, also by position), `copy=False`, and scalar types such as
-    `np.float32(a)`, which return an array of that dtype as it is, do not count as newly allocated. `np.array(x)` of
-    an object of unknown class does not count as newly allocated, since it may return that object's own memory. The
-    fix is also unsafe for arrays that may be read-only, and in files that resize tensors in place.
+    Replacing `torch.tensor(a)` by `torch.as_tensor(a)` is safe if `a` is itself the call of a NumPy function that
+    allocates its result, such as `np.stack(frames)`. Otherwise it is unsafe: the tensor shares memory with the array, so
+    writing to one changes the other. It is also unsafe in files that resize tensors.
 
     ## Confirmed by
     The argument is an ndarray, the dtype is unchanged, and the copied bytes take a measurable share of the

@@ -1,0 +1,184 @@
+"""What makes a fix safe: facts that hold whatever program is written around the changed expression.
+
+A fix is safe if all that it relies on is proved here. Annotations, names, and attributes such as ``shape`` prove
+nothing: an expression is a number if it is made of literals, lengths and counters, and a device if it is made of
+literals and ``torch.device``, or is the attribute ``device`` of something.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.scopes.bindings import Binding, dotted
+from torchlint.analysis.syntax.calls import is_opaque, literal, positional
+from torchlint.analysis.values.dtypes import dtype_of
+from torchlint.knowledge.arrays import CONSTANTS
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+
+# What may change where something is not proved.
+HANDLED = "an exception handler may see another error, or see it earlier"
+REDEFINED = "the project changes, wraps or traces what torch's functions do"
+TARGET = "the target is evaluated earlier, and `device=` fails if it is a dtype or a tensor"
+ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
+
+_DEPTH = 8
+_WHOLE = (cst.Add, cst.Subtract, cst.FloorDivide, cst.Modulo)
+_GROWING = (cst.Add, cst.FloorDivide, cst.Modulo)
+# Numbers that every dtype holds or rounds alike: the largest of float16, and of integers that int8 has, too.
+_LARGEST, _SMALL = 65504, 127
+
+
+class Proof:
+    """Proves facts about the expressions of one module."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    def around(self, place: cst.CSTNode) -> list[str]:
+        """What may change because of the code around a place: nothing if no handler and no redefinition is there."""
+        handled = any(guard.kind == "try" for guard in self._module.guards(place))
+        return [*([HANDLED] if handled else []), *([REDEFINED] if self._module.has_own_tensors else [])]
+
+    # -- devices and dtypes ------------------------------------------------------------------------
+
+    def is_device(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
+        """Whether an expression is certainly a device, or names one, and has no effect."""
+        constant = literal(node)
+        if constant is not ...:
+            return isinstance(constant, (str, int)) and not isinstance(constant, bool)
+        if isinstance(node, cst.IfExp):
+            return self._is_pure(node.test) and all(self.is_device(side, depth) for side in (node.body, node.orelse))
+        if isinstance(node, cst.Call):
+            given = [arg.value for arg in node.args]
+            made = self._module.qualified(node.func) == "torch.device" and not is_opaque(node)
+            return made and all(self._is_pure(value) or self.is_device(value, depth) for value in given)
+        if isinstance(node, cst.Attribute):
+            return node.attr.value == "device" and dotted(node.value) is not None and self._names_devices
+        return self._by_definition(node, self.is_device, depth)
+
+    @property
+    def _names_devices(self) -> bool:
+        """Whether whatever the file itself stores as ``device`` of an object is one."""
+        return self._module.shared(_stores_only_devices)
+
+    def dtype(self, node: cst.BaseExpression | None) -> str | None:
+        """The dtype that an expression such as ``torch.long`` names, as ``int64``; None for any other expression."""
+        named = node is not None and (self._module.qualified(node) or "").startswith("torch.")
+        return dtype_of(self._module.evaluator, node) if named else None
+
+    def _is_pure(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a name, a literal, or a question whether there is an accelerator."""
+        if isinstance(node, cst.Call):
+            return not node.args and (self._module.qualified(node.func) or "").endswith(".is_available")
+        return isinstance(node, cst.Name) or literal(node) is not ...
+
+    # -- numbers -----------------------------------------------------------------------------------
+
+    def is_whole(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
+        """Whether an expression is certainly an ``int`` below 2**53."""
+        return self._is_integer(node, _WHOLE, depth)
+
+    def is_size(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
+        """Whether an expression is certainly an ``int`` that is not negative."""
+        return self._is_integer(node, _GROWING, depth)
+
+    def _is_integer(self, node: cst.BaseExpression, operators: tuple[type, ...], depth: int) -> bool:
+        def proved(part: cst.BaseExpression, left: int = depth) -> bool:
+            return self._is_integer(part, operators, left)
+
+        constant = literal(node)
+        if constant is not ...:
+            least = -(2**31) if operators is _WHOLE else 0
+            return isinstance(constant, int) and not isinstance(constant, bool) and least <= constant < 2**31
+        if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, operators):
+            return depth > 0 and proved(node.left, depth - 1) and proved(node.right, depth - 1)
+        if isinstance(node, cst.Call) and len(node.args) == 1:
+            name, given = self._module.qualified(node.func), node.args[0].value
+            if name == "builtins.sum" and isinstance(given, (cst.GeneratorExp, cst.ListComp)):
+                return proved(given.elt)
+            return name == "builtins.len"
+        return self._by_definition(node, proved, depth) if not self._is_counter(node) else True
+
+    def _is_counter(self, node: cst.BaseExpression) -> bool:
+        """Whether a name is always the variable of a loop over ``range(n)``."""
+        bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
+        return bool(bindings) and all(map(self._counts, bindings))
+
+    def _counts(self, binding: Binding) -> bool:
+        made = binding.value if binding.kind == "loop" and binding.path == ("each",) else None
+        return isinstance(made, cst.Call) and len(made.args) == 1 and self._names(made.func, "builtins.range")
+
+    def is_number(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is certainly a Python number that torch converts and fills in alike."""
+        constant = literal(node)
+        if isinstance(constant, float):
+            return abs(constant) <= _LARGEST or math.isinf(constant)
+        if isinstance(constant, bool):
+            return True
+        if isinstance(node, cst.IfExp):
+            return self.is_number(node.body) and self.is_number(node.orelse)
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+            return self.is_number(node.expression)
+        return self.is_whole(node) or self._is_special(node)
+
+    def is_small(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression is a literal that every dtype holds, or from which it drops the fraction."""
+        if isinstance(node, cst.IfExp):
+            return self.is_small(node.body) and self.is_small(node.orelse)
+        constant = literal(node)
+        return isinstance(constant, (bool, int, float)) and 0 <= constant <= _SMALL
+
+    def _is_special(self, node: cst.BaseExpression) -> bool:
+        """``math.pi``, ``math.inf``, ``float("inf")``."""
+        if isinstance(node, cst.Call):
+            text = literal(positional(node, 0)) if len(node.args) == 1 else None
+            infinite = isinstance(text, str) and text.lower().lstrip("+-") in ("inf", "infinity", "nan")
+            return infinite and self._names(node.func, "builtins.float")
+        return isinstance(node, (cst.Name, cst.Attribute)) and self._module.qualified(node) in CONSTANTS
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def _names(self, node: cst.BaseExpression, name: str) -> bool:
+        return self._module.qualified(node) == name
+
+    def _by_definition(
+        self, node: cst.BaseExpression, proved: Callable[[cst.BaseExpression, int], bool], depth: int
+    ) -> bool:
+        """Whether a name is only ever assigned what is proved."""
+        bindings = self._module.definitions(node) if isinstance(node, cst.Name) and depth else ()
+        values = [b.value if b.kind == "assign" and not b.path else None for b in bindings]
+        return bool(values) and all(value is not None and proved(value, depth - 1) for value in values)
+
+
+def _stores_only_devices(module: SourceModule) -> bool:
+    """Whether the file stores nothing but devices as attributes ``device``, and defines no such property."""
+    names = module.nodes_of(cst.Name, frozenset(("device",)))
+    return all(_is_harmless(module, name) for name in names if name.value == "device")
+
+
+def _is_harmless(module: SourceModule, name: cst.Name) -> bool:
+    """Whether one occurrence of ``device`` is no definition of an attribute, or one that is certainly a device."""
+    parent = module.parent(name)
+    if isinstance(parent, cst.FunctionDef):
+        return module.class_of(parent) is None
+    target = parent if isinstance(parent, cst.Attribute) and parent.attr is name else name
+    around = module.parent(target)
+    if isinstance(around, cst.AnnAssign) and around.target is target:
+        return target is name and module.class_of(name) is None
+    if not isinstance(around, cst.AssignTarget) or (target is name and not _is_class_variable(module, name)):
+        return True
+    value = module.parent(around)
+    copied = (
+        isinstance(value, cst.Assign) and isinstance(value.value, cst.Attribute) and value.value.attr.value == "device"
+    )
+    return copied or (isinstance(value, cst.Assign) and module.shared(Proof).is_device(value.value))
+
+
+def _is_class_variable(module: SourceModule, name: cst.Name) -> bool:
+    return module.class_of(name) is not None and module.function_of(name) is None

@@ -1,1 +1,0 @@
-"""Fixes of TL103: content created by NumPy or Python, as calls of torch factories."""

@@ -1,0 +1,207 @@
+"""Fixes of TL103: content created by NumPy, by Python or in place, as calls of torch factories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import argument, bind, keyword, literal, positional, receiver
+from torchlint.analysis.things.defaults import Defaults
+from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.edit.names import Speller
+from torchlint.edit.proof import Proof
+from torchlint.edit.targets import Targets
+from torchlint.knowledge.factories import CONSTRUCTORS
+from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
+from torchlint.model import Fix, Safety
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.rules.copies._factories import GeneratedData
+
+# The parameters of functions of NumPy whose arguments torch's factory has as well, in the same order.
+_PARAMETERS = {
+    "numpy.zeros": ("shape", "dtype"),
+    "numpy.ones": ("shape", "dtype"),
+    "numpy.empty": ("shape", "dtype"),
+    "numpy.full": ("shape", "fill_value", "dtype"),
+    "numpy.eye": ("N", "M"),
+    "numpy.identity": ("n", "dtype"),
+    "numpy.arange": ("stop",),
+    "numpy.random.random": ("size",),
+    "numpy.random.random_sample": ("size",),
+    "numpy.random.standard_normal": ("size",),
+}
+_FILLING = ("numpy.zeros", "numpy.ones")
+_FLAT = ("numpy.random.rand", "numpy.random.randn")
+_RANDOM = "torch's generator draws different numbers than NumPy's, and is seeded separately"
+_SIZE = "what torch does not accept as a size, such as an array, raises an error; so does a negative size, another one"
+_CONVERTED = "NumPy and torch may convert the numbers differently, or round the last bits differently"
+_EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count does not raise an error"
+_DATA = "a legacy constructor with one argument, which may be data, is replaced by a factory that takes it for a size"
+
+
+@or_none
+def made_by_torch(module: SourceModule, found: GeneratedData) -> Fix:
+    """Replace ``torch.tensor(np.zeros(n))`` by ``torch.zeros(n, dtype=torch.float64)``."""
+    return _Rewrite(module, found).fix()
+
+
+class _Rewrite:
+    """The replacement of one constructor."""
+
+    def __init__(self, module: SourceModule, found: GeneratedData) -> None:
+        if found.data is None or not any(around is found.call for around in module.ancestors(found.data)):
+            raise Unfixable  # the content is created in another statement
+        self._module, self._found = module, found
+        self._editor, self._proof = module.shared(Editor), module.shared(Proof)
+        made = receiver(found.call) if found.source.endswith("_") else found.call
+        assert isinstance(made, cst.Call)
+        self._call, self._constructor = made, str(module.qualified(made.func))
+        if self._constructor not in LEGACY and self._constructor not in CONSTRUCTORS:
+            raise Unfixable  # the type is selected at run time
+        self._caveats: list[str] = []
+
+    def fix(self) -> Fix:
+        given, dtype = self._content()
+        arguments = ", ".join([*given, *([f"dtype={dtype}"] if dtype else []), *self._device()])
+        factory = self._module.shared(Speller).sibling(self._call, self._found.factory).text
+        edit = self._editor.replace_inside(self._found.call, f"{factory}({arguments})")
+        caveat = "; ".join([*self._caveats, *self._proof.around(self._call)]) or None
+        title = f"create it with `{self._found.factory}`"
+        return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit,), caveat)
+
+    def _content(self) -> tuple[list[str], str | None]:
+        """The arguments of the factory, and the dtype if it is not the one that the factory chooses itself."""
+        if self._found.source.endswith("_"):
+            return self._filled(), self._legacy_dtype()
+        self._check_other_arguments()
+        if self._found.source == "range":
+            return self._counted()
+        if self._found.source == "a list":
+            return self._repeated()
+        return self._from_numpy()
+
+    # -- filled in place ---------------------------------------------------------------------------
+
+    def _filled(self) -> list[str]:
+        """The arguments for ``torch.FloatTensor(n, m).fill_(v)``; with several arguments, all of them are sizes."""
+        sizes, given = self._call.args, [arg.value for arg in self._found.call.args]
+        if any(arg.star or arg.keyword for arg in sizes) or len(given) != (self._found.source == "fill_"):
+            raise Unfixable
+        texts = [self._editor.argument(arg.value) for arg in sizes]
+        alone = len(texts) == 1
+        if alone and not self._proof.is_size(sizes[0].value):
+            self._caveats.append(_DATA)
+        if self._found.factory != "torch.full":
+            self._check_fill(given, alone=False)
+            return texts
+        self._check_fill(given, alone=alone and not self._proof.is_size(sizes[0].value))
+        return [f"({', '.join(texts)}{',' if alone else ''})", *map(self._editor.argument, given)]
+
+    def _check_fill(self, given: list[cst.BaseExpression], *, alone: bool) -> None:
+        """Check that a fill is a number; zero and one need no ``torch.full``. Raises :class:`Unfixable`."""
+        if alone or any(not isinstance(literal(value), (int, float)) for value in given):
+            raise Unfixable
+
+    def _legacy_dtype(self) -> str | None:
+        """The dtype of a legacy constructor, None if it is the one of the factory."""
+        dtype = LEGACY_DTYPES[self._constructor.rpartition(".")[2].removesuffix("Tensor")]
+        defaults, fills = self._module.shared(Defaults), self._found.factory == "torch.full"
+        plain = dtype == "float32" and not defaults.dtype_may_differ(self._call)
+        floats = not fills or isinstance(literal(positional(self._found.call, 0)), float)
+        if self._constructor == "torch.Tensor":
+            if defaults.sets_tensor_type or not floats:
+                raise Unfixable
+            return None
+        return None if plain and floats else self._dtype(dtype)
+
+    # -- lists -------------------------------------------------------------------------------------
+
+    def _counted(self) -> tuple[list[str], str | None]:
+        """``range(n)``, in whatever list."""
+        data = self._found.data
+        assert isinstance(data, cst.Call)
+        if any(arg.star or arg.keyword for arg in data.args) or not 1 <= len(data.args) <= 3:
+            raise Unfixable
+        self._caveats.append(_EMPTY)
+        return [self._editor.argument(arg.value) for arg in data.args], self._wanted(None)
+
+    def _repeated(self) -> tuple[list[str], str | None]:
+        """``[v] * n``."""
+        data, value = self._found.data, self._found.constant
+        if not isinstance(data, cst.BinaryOperation) or not isinstance(value, (bool, int, float)):
+            raise Unfixable
+        count = self._editor.argument(data.right if isinstance(data.left, cst.List) else data.left)
+        self._caveats.append(_EMPTY)
+        own = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else None
+        if self._found.factory != "torch.full":
+            return [count], self._wanted(own)
+        return [f"({count},)", repr(value)], self._wanted(None)
+
+    # -- arrays ------------------------------------------------------------------------------------
+
+    def _from_numpy(self) -> tuple[list[str], str | None]:
+        """A call of NumPy that takes the arguments of torch's factory, without ``reshape`` and ``astype``."""
+        data, source = self._found.data, self._found.source
+        assert isinstance(data, cst.Call)
+        if argument(self._call, "data", 0) is not data or any(arg.star for arg in data.args):
+            raise Unfixable
+        dtype = self._module.value(data).dtype
+        if source in _FLAT and not any(arg.keyword for arg in data.args):
+            sizes = [arg.value for arg in data.args]
+        else:
+            parameters = _PARAMETERS.get(source, ())
+            given = bind(data, parameters)
+            if len(given.given) != len(data.args) or not set(given.given) <= set(parameters):
+                raise Unfixable
+            sizes = [value for name, value in given.given.items() if name != "dtype"]
+        if dtype is None or not sizes or self._constructor in LEGACY or dtype.startswith("uint"):
+            raise Unfixable
+        self._check_sizes(sizes[:1] if source == "numpy.full" else sizes)
+        texts = [self._editor.argument(value) for value in sizes]
+        return texts, self._wanted(None if self._found.factory == "torch.arange" and dtype == "int64" else dtype)
+
+    def _check_sizes(self, sizes: list[cst.BaseExpression]) -> None:
+        """Note what is not certainly the same: unproved sizes, random numbers, and numbers that are converted."""
+        members = [
+            e.value for size in sizes for e in (size.elements if isinstance(size, (cst.Tuple, cst.List)) else [])
+        ]
+        if not all(map(self._proof.is_size, members or sizes)):
+            self._caveats.append(_SIZE)
+        if ".random." in self._found.source:
+            self._caveats.append(_RANDOM)
+        elif self._found.source not in _FILLING or keyword(self._call, "dtype") is not None:
+            self._caveats.append(_CONVERTED)
+
+    # -- other arguments ---------------------------------------------------------------------------
+
+    def _check_other_arguments(self) -> None:
+        given = {arg.keyword.value for arg in self._call.args if arg.keyword is not None} - {"data", "obj"}
+        if not given <= {"dtype", "device"} or len(self._call.args) - len(given) != 1:
+            raise Unfixable
+
+    def _wanted(self, own: str | None) -> str | None:
+        """The dtype that the constructor asks for, or else that of the content."""
+        asked = keyword(self._call, "dtype")
+        if asked is not None and literal(asked) is not None:
+            return self._editor.argument(asked)
+        if self._constructor in LEGACY:
+            return self._dtype(LEGACY_DTYPES[self._constructor.rpartition(".")[2].removesuffix("Tensor")])
+        return self._dtype(own) if own is not None else None
+
+    def _dtype(self, name: str) -> str:
+        return self._module.shared(Speller).sibling(self._call, f"torch.{name}").text
+
+    def _device(self) -> list[str]:
+        """The device that the constructor names, or the CPU where factories may have another default device."""
+        given, targets = keyword(self._call, "device"), self._module.shared(Targets)
+        if given is not None:
+            return [f"device={self._editor.argument(given)}"]
+        if LEGACY.get(self._constructor) == "cuda":
+            return [f"device={targets.quoted('cuda', self._call)}"]
+        ignores = self._constructor in LEGACY or self._constructor == "torch.from_numpy"
+        if ignores and self._module.shared(Defaults).device_may_differ(self._call):
+            return [f"device={targets.quoted('cpu', self._call)}"]
+        return []
