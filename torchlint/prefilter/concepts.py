@@ -116,15 +116,17 @@ SETS_DEVICE = any_of(
     text_pattern(r"@(?:torch\.)?device\(", identifiers("device")),
 )
 SETS_DTYPE = identifiers("set_default_dtype", "set_default_torch_dtype", _TYPE, *_CONSTRUCTING)
-# The file defines classes whose instances are tensors, or act as such, and may have methods of their own; or it changes,
-# intercepts or traces what the functions of torch and NumPy do.
+# The file defines classes whose instances are tensors, or act as such, and may have methods of their own; or it
+# changes, intercepts or traces what the functions of torch and NumPy do.
+_TENSOR_BASES = "Tensor Parameter Buffer ndarray"
 _OWNER = r"(?:torch|th|numpy|np)(?:\.Tensor)?"
 OWN_TENSORS = any_of(
     identifiers("__torch_function__ __torch_dispatch__ __array_function__ as_subclass _make_subclass"),
     identifiers("_make_wrapper_subclass TorchFunctionMode TorchDispatchMode symbolic_trace make_fx"),
     text_pattern(
-        r"class[ \t]{1,80}\w{1,80}(?:\[[^]()]{0,80}\])?[ \t]{0,80}\([^()]{0,200}\b(?:Tensor|Parameter|Buffer|ndarray)\b",
-        identifiers("Tensor Parameter Buffer ndarray"),
+        r"class[ \t]{1,80}\w{1,80}(?:\[[^]()]{0,80}\])?[ \t]{0,80}\([^()]{0,200}"
+        rf"\b(?:{_TENSOR_BASES.replace(' ', '|')})\b",
+        identifiers(_TENSOR_BASES),
     ),
     text_pattern(rf"(?m)^[ \t]*{_OWNER}\.\w+[ \t]*=[^=]", identifiers("torch numpy")),
     text_pattern(rf"setattr\(\s*{_OWNER}\s*,", identifiers("setattr")),

@@ -97,11 +97,11 @@ def _share_memory(module: SourceModule, copy: ArrayCopy) -> Fix:
 def _is_new(module: SourceModule, data: cst.BaseExpression) -> bool:
     """Whether the expression itself is a call of a NumPy function that always allocates its result."""
     value = module.value(data)
-    made = isinstance(data, cst.Call) and value.kind is Kind.NDARRAY and value.fresh and value.origin is data
-    name = module.qualified(data.func) if isinstance(data, cst.Call) else None
-    if not made or is_opaque(data) or keyword(data, "out") is not None:
+    if not isinstance(data, cst.Call) or value.kind is not Kind.NDARRAY or not value.fresh or value.origin is not data:
         return False
-    return name is not None and name.startswith("numpy.") and (name != "numpy.array" or _is_display(data))
+    name = module.qualified(data.func) or ""
+    allocates = name.startswith("numpy.") and not is_opaque(data) and keyword(data, "out") is None
+    return allocates and (name != "numpy.array" or _is_display(data))
 
 
 def _is_display(call: cst.Call) -> bool:

@@ -76,11 +76,11 @@ class CastBeforeTransfer(Rule):
     tests; and for code that runs once.
 
     ## Fix safety
-    `x.float().to(device)` becomes `x.to(device).float()`. The fix is unsafe: `x` may be something else than a plain tensor,
-    whose methods do something else in this order, and a copy from pinned memory may no longer wait, so the program
-    must not modify `x` before it is done. From floats to integers, infinities and other values out of range become
-    different integers. There is no fix for arithmetic, whose last bits may differ on the device, for views between the
-    conversion and the move, and for moves of a variable.
+    `x.float().to(device)` becomes `x.to(device).float()`. The fix is unsafe: `x` may be something else than a plain
+    tensor, whose methods do something else in this order, and a copy from pinned memory may no longer wait, so the
+    program must not modify `x` before it is done. From floats to integers, infinities and other values out of range
+    become different integers. There is no fix for arithmetic, whose last bits may differ on the device, for views
+    between the conversion and the move, and for moves of a variable.
 
     ## Confirmed by
     Several copies to the device at the line. On the simulated device, 8 batches of 4 rows of 4 pixels take 512 bytes as

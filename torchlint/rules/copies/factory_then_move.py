@@ -71,18 +71,19 @@ class FactoryThenMove(Rule):
     step where `x` is not known to be on a device.
 
     ## Fix safety
-    The fix is safe if the device creates the same bits as the CPU (zeros, ones, constants, uninitialized memory, whole
-    numbers) and is proved to be a device (the page on fixes says what that means). `.to(device, dtype)` and casts of
-    zeros and ones become a `dtype=`.
+    The fix is safe if the device creates the same bits as the CPU (zeros, ones, constants, uninitialized memory,
+    whole numbers) and is proved to be a device (the page on fixes says what that means). `.to(device, dtype)` and
+    casts of zeros and ones become a `dtype=`.
 
     The fix is unsafe, with the reason given, for a target such as a parameter, which may be a dtype or a tensor; for
-    random content (the device has its own generator, and the CPU's state no longer advances); for `linspace`, windows and
-    float steps (the last bits may differ); for `requires_grad=True` (the tensor becomes a leaf with its own gradient);
-    for conversions and `expand` before the move; for `zeros_like(x)`, since the class of `x` may have methods of its own;
-    in a `try`; and in files that make `meta` the default device, from which tensors cannot be moved.
+    random content (the device has its own generator, and the CPU's state no longer advances); for `linspace`, windows
+    and float steps (the last bits may differ); for `requires_grad=True` (the tensor becomes a leaf with its own
+    gradient); for conversions and `expand` before the move; for `zeros_like(x)`, since the class of `x` may have
+    methods of its own; in a `try`; and in files that make `meta` the default device, from which tensors cannot be
+    moved.
 
-    If the tensor gets a name first, there is a fix only for `x = x.to(device)` in the next line. There is none if
-    the tensor is used in a computation in between, or if two conversions follow each other.
+    If the tensor gets a name first, there is a fix only for `x = x.to(device)` in the next line. There is none if the
+    tensor is used in a computation in between, or if two conversions follow each other.
 
     ## Confirmed by
     In every step, the CPU fills memory that is then copied to the device.

@@ -57,8 +57,8 @@ class ListOfNdarrays(Rule):
     with a single array is an `info`.
 
     ## Fix safety
-    `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if the file imports NumPy. The fix is unsafe: the two
-    libraries convert empty lists and mixed dtypes differently, NumPy accepts zero-dimensional arrays, for which
+    `torch.tensor(arrays)` becomes `torch.tensor(np.array(arrays))`, if the file imports NumPy. The fix is unsafe: the
+    two libraries convert empty lists and mixed dtypes differently, NumPy accepts zero-dimensional arrays, for which
     `torch.tensor` raises an error, and of arrays without elements `torch.tensor` keeps only the dimensions up to the
     first of size 0. Legacy constructors (`torch.FloatTensor(arrays)`) become `torch.as_tensor(.., dtype=..)`.
 

@@ -83,14 +83,14 @@ class PythonDataFactory(Rule):
 
     ## Fix safety
     Replacing `torch.FloatTensor(n, m).zero_()` by `torch.zeros(n, m)`, and `fill_`, `uniform_` and `normal_` by
-    `torch.full`, `torch.rand` and `torch.randn`, is safe: several arguments can only be sizes, and torch draws the same
-    numbers in both ways. With a single argument it is safe if that is proved to be a number
-    (the page on fixes says what that means); it may be data otherwise. Zeros and ones of NumPy are replaced safely
-    if their sizes are proved.
+    `torch.full`, `torch.rand` and `torch.randn`, is safe: several arguments can only be sizes, and torch draws the
+    same numbers in both ways. With a single argument it is safe if that is proved to be a number (the page on fixes
+    says what that means); it may be data otherwise. Zeros and ones of NumPy are replaced safely if their sizes are
+    proved.
 
-    The fix is unsafe, with the reason given, for other sizes, which torch may not accept, for lists, which may be empty,
-    and for numbers that are converted or drawn by NumPy. There is no fix for a dtype that is not certain, for content
-    that goes through `reshape` or `astype`, and for nested lists.
+    The fix is unsafe, with the reason given, for other sizes, which torch may not accept, for lists, which may be
+    empty, and for numbers that are converted or drawn by NumPy. There is no fix for a dtype that is not certain, for
+    content that goes through `reshape` or `astype`, and for nested lists.
 
     The dtype and the device are omitted where they are the defaults. If the file, or another file linted with it,
     sets a default dtype or device, and in the construction of modules, the replacements of `torch.from_numpy` and

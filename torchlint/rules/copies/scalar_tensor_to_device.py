@@ -76,12 +76,12 @@ class ScalarTensorToDevice(Rule):
     per epoch or every N steps.
 
     ## Fix safety
-    `torch.tensor(v, device=device)` becomes `torch.full((), v, device=device)`, with the same dtype: both infer it from
-    the type of a Python number. The fix is safe for literals, lengths and other numbers that are proved to be such
-    (the page on fixes says what that means), in a dtype that is named as `torch.int64`; for small literals in any
-    dtype. It is unsafe for other numbers, since `torch.full` raises an error where the conversion gives infinity, and
-    ignores the dtype of a NumPy number; for `x.new_tensor(v)`, since `x` may have methods of its own; for a target of a
-    move that may not be a device; and in a `try`. Lists have no fix.
+    `torch.tensor(v, device=device)` becomes `torch.full((), v, device=device)`, with the same dtype: both infer it
+    from the type of a Python number. The fix is safe for literals, lengths and other numbers that are proved to be
+    such (the page on fixes says what that means), in a dtype that is named as `torch.int64`; for small literals in
+    any dtype. It is unsafe for other numbers, since `torch.full` raises an error where the conversion gives infinity,
+    and ignores the dtype of a NumPy number; for `x.new_tensor(v)`, since `x` may have methods of its own; for a
+    target of a move that may not be a device; and in a `try`. Lists have no fix.
 
     ## Confirmed by
     A blocking copy to the device at the line, in every step.

@@ -71,13 +71,13 @@ class TensorCopiesNdarray(Rule):
     tensor that shares its memory must not be written to.
 
     ## Fix safety
-    Replacing `torch.tensor(a).to(device)` by `torch.tensor(a, device=device)` is safe if the device is proved to be one
-    (the page on fixes says what that means): the conversion and the transfer stay the same, only the copy on the
+    Replacing `torch.tensor(a).to(device)` by `torch.tensor(a, device=device)` is safe if the device is proved to be
+    one (the page on fixes says what that means): the conversion and the transfer stay the same, only the copy on the
     host is avoided. If the program converts in between (`.float()`), the fix is unsafe.
 
     Replacing `torch.tensor(a)` by `torch.as_tensor(a)` is safe if `a` is itself the call of a NumPy function that
-    allocates its result, such as `np.stack(frames)`. Otherwise it is unsafe: the tensor shares memory with the array, so
-    writing to one changes the other. It is also unsafe in files that resize tensors.
+    allocates its result, such as `np.stack(frames)`. Otherwise it is unsafe: the tensor shares memory with the array,
+    so writing to one changes the other. It is also unsafe in files that resize tensors.
 
     ## Confirmed by
     The argument is an ndarray, the dtype is unchanged, and the copied bytes take a measurable share of the
