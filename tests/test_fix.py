@@ -202,8 +202,8 @@ def test_compiling_runs_nothing_and_survives_deep_nesting() -> None:
 
 # -- bytes -----------------------------------------------------------------------------------------
 
-MOVED = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device){}\n"
-MADE = "import torch\n\n\ndef f(device):\n    return torch.zeros(3, device=device){}\n"
+MOVED = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device){}\n"
+MADE = "import torch\n\n\ndef f(x):\n    return torch.zeros(3, device=x.device){}\n"
 
 
 def everything(**options: object) -> Plan:

@@ -45,13 +45,13 @@ HELD = (
     "np.float32(self.m)", "self.m.ravel()", "np.asarray(self.k)", "np.float32(self.k)", "np.matrix(self.x, copy=False)",
 )  # fmt: skip
 NEW = (
-    "np.float64(self.x)", "np.uint8(self.x)", "np.float32(self.x * 2)", "np.float32(self.x.copy())",
-    "np.array(self.x[i])", "self.x[i].copy()", "self.x[i].astype(np.float32)", "np.exp(self.v)",
-    "np.concatenate(self.parts)", "np.stack(self.rows, 0)", "np.sum(self.x, 0)", "self.x.mean(axis=0, keepdims=True)",
-    "np.clip(self.v, 0, 1)", "np.where(self.v > 1, self.v, 0)", "self.rng.random(4)", "np.triu(self.x)",
-    "np.exp(self.v, out=None)", "np.asarray([1.0, 2.0])",
-    "np.nan_to_num(self.v)", "np.pad(self.x, 0)", "np.sort(self.v)", "-self.v", "self.v.cumsum(0)",
+    "np.float64(self.x)", "np.uint8(self.x)", "np.float32(self.x * 2)", "np.float32(self.x.copy())", "np.exp(self.v)",
+    "np.concatenate(self.parts)", "np.stack(self.rows, 0)", "np.sum(self.x, 0)", "np.clip(self.v, 0, 1)",
+    "np.where(self.v > 1, self.v, 0)", "np.triu(self.x)", "np.asarray([1.0, 2.0])", "np.nan_to_num(self.v)",
+    "np.pad(self.x, 0)", "np.sort(self.v)", "np.array([1.0, 2.0])",
 )  # fmt: skip
+# New as well, but only for arrays of NumPy's own class, which nothing proves, or after a statement in between.
+UNPROVED = ("self.x[i].copy()", "self.x[i].astype(np.float32)", "-self.v", "np.array(self.x[i])", "self.v.cumsum(0)")
 PROGRAM = """import numpy as np
 import torch
 
@@ -107,12 +107,16 @@ def test_an_array_that_is_held_elsewhere_is_not_shared_with_a_tensor(array: str,
     assert not verdict.differences, verdict.after
 
 
-@pytest.mark.parametrize("through_variable", [False, True], ids=["at once", "through a variable"])
 @pytest.mark.parametrize("array", NEW)
-def test_a_new_array_is_shared_with_a_tensor(array: str, through_variable: bool) -> None:
-    verdict = judged(program(array, through_variable=through_variable))
+def test_a_new_array_is_shared_with_a_tensor(array: str) -> None:
+    verdict = judged(program(array, through_variable=False))
     assert verdict.repaired
     assert not verdict.differences, verdict.after
+
+
+@pytest.mark.parametrize(("array", "through_variable"), [(NEW[0], True), *((array, False) for array in UNPROVED)])
+def test_what_is_not_proved_to_be_new_is_not_shared_by_a_safe_fix(array: str, through_variable: bool) -> None:
+    assert not judged(program(array, through_variable=through_variable)).repaired
 
 
 @pytest.mark.slow
@@ -121,28 +125,3 @@ def test_the_table_is_what_calling_the_functions_shows(tmp_path: Path) -> None:
     made = tmp_path / "table.py"
     subprocess.run([sys.executable, generator.__file__, made], check=True)
     assert generator.TABLE.read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), generator.__file__
-
-
-EMPTY = ("np.zeros((0, 3))", "np.ones((2, 0, 3))", "np.zeros((2, 0))", "np.random.rand(0, 3)", "np.diff(np.ones(1))")
-LIST = """import numpy as np
-import torch
-
-
-def run(n=0):
-    made = torch.tensor({data})
-    return made, [made.stride()]
-"""
-
-
-@pytest.mark.parametrize("data", ["[np.ones((2, 3)) for _ in range(2)]", "[np.zeros(3), np.ones(3)]"])
-def test_arrays_with_elements_are_combined_first(data: str) -> None:
-    verdict = judged(Case("TL102", LIST.format(data=data)))
-    assert verdict.repaired
-    assert not verdict.differences
-
-
-@pytest.mark.parametrize("array", [*EMPTY, "np.random.rand(n, 3)", "np.linspace(0, 1, n)", "np.zeros((n, 2))"])
-@pytest.mark.parametrize("data", ["[{}]", "[{} for _ in range(2)]", "[{}, {}]"])
-def test_arrays_that_may_have_no_elements_keep_their_shape_and_strides(array: str, data: str) -> None:
-    verdict = judged(Case("TL102", LIST.format(data=data.replace("{}", array))))
-    assert not verdict.differences, verdict.after

@@ -1,10 +1,9 @@
-"""TL101 and TL102: tensors created from arrays, and from lists of arrays."""
+"""TL101: tensors created from arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import torch
 from hypothesis import strategies as st
 
 from tests.behavior.programs import ARRAYS
@@ -170,55 +169,3 @@ def _parameter(draw: st.DrawFn, array: str) -> str:
     """The parameter, annotated as an array if nothing else proves it."""
     bare = array == "data" or array.startswith("data") or "data)" not in array
     return "data: np.ndarray" if bare or draw(st.booleans()) else "data"
-
-
-_MEMBERS = (
-    "np.zeros(3)", "np.ones(3)", "np.zeros(3, dtype=np.float32)", "np.ones((2, 3), dtype=np.float32)",
-    "np.zeros((2, 3))", "np.zeros(2, dtype=np.uint8)", "np.full((2,), 300, dtype=np.int64)", "np.full(2, 0.1)",
-    "np.full(2, -0.0)", "np.full((2, 2), np.nan)", "np.zeros(3, dtype=bool)", "np.ones(2, dtype=np.complex64)",
-    "np.zeros(2, dtype=np.uint16)", "np.ones(3, dtype='>f4')", "np.zeros(0)", "np.zeros((2, 0))", "np.zeros(())",
-    "np.random.rand(2)", "np.random.randn(2, 2)", "np.array([1.0, 2.0])", "np.array([1, 2])",
-    "np.array([[1, 2], [3, 4]])", "np.array([True, False])", "np.array([0.1, 0.2], dtype=np.float32)",
-    "np.array([1, 2.5])", "np.abs(np.array([-1.0, -0.0]))", "np.ones(2) * 3", "np.zeros(2, dtype=np.float16)",
-    "np.zeros((0, 3))", "np.ones((2, 0, 3))", "np.random.rand(count, 3)", "np.random.rand(2, count)",
-    "np.zeros((count, 2))", "np.diff(np.ones(1))", "np.cumsum(np.ones((2, 3)))",
-    "np.float32(np.ones(2))", "np.float64(np.zeros((2, 3)))", "np.ones((3, 2)).T", "np.asarray(np.zeros(2))",
-    "np.zeros((2, 2)).view(np.matrix)", "np.linspace(0, 1, count)", "np.full(2, 1e300)",
-    "np.full(2, 2**62, dtype=np.int64)", "-np.ones(3)", "np.sqrt(np.ones(2))", "np.zeros(2, kind)",
-    "np.zeros(2, dtype=kind)", "np.zeros([2, 1])", "np.full(3, 70000, np.float32)",
-)  # fmt: skip
-
-
-@st.composite
-def listed(draw: st.DrawFn) -> Case:
-    """TL102: a list of arrays becomes a tensor."""
-    member = pick(draw, _MEMBERS)
-    second = often(draw, member, _MEMBERS, 6)
-    forms = (
-        f"[{member}, {second}]", f"[{member}]", f"({member}, {second})", f"[{member}, {second}, {member}]",
-        f"[{member} for _ in range({draw(st.integers(0, 3))})]", f"[{member} for _ in (1, 2)]",
-        f"list([{member}, {second}])", f"[{member} * k for k in range(1, 3)]", "[array, array]", "[array]",
-        f"[array, {second}]", "[array + 1, array * 2]", "[array for _ in range(2)]", "arrays",
-    )  # fmt: skip
-    data = pick(draw, forms)
-    setup = f"array = {member}" if "array" in data else ""
-    sources = "array" if setup else ""
-    if data == "arrays":
-        setup += f"\narrays = [array, {second}]"
-    keywords = "".join(
-        often(draw, "", options, 4)
-        for options in (
-            [f", dtype={dtype}" for dtype in (*DTYPES, "None", "dtype")],
-            (", device='cpu'", ", device='meta'", ", device=None"),
-            (", requires_grad=True", ", requires_grad=False", ", pin_memory=False"),
-        )
-    )
-    made = f"torch.tensor({pick(draw, ('', '', 'data='))}{data}{keywords})"
-    inputs: dict[str, Any] = {}
-    if "count" in made + setup:
-        inputs["count"] = pick(draw, (0, 1, 2))
-    if "kind" in made + setup:
-        inputs["kind"] = pick(draw, ("i4", "f8", "f4", None, "?"))
-    if "=dtype" in made:
-        inputs["dtype"] = pick(draw, (torch.float32, torch.int64, None))
-    return placed(draw, "TL102", made, inputs, setup, sources)

@@ -37,7 +37,9 @@ _CHAINS = (
     ".type(torch.int64)",
 )  # fmt: skip
 _MOVES = (
-    ".to(device)", ".to(device=device)", ".to(device, torch.float64)", ".to(device, dtype=torch.float16)",
+    ".to(device)", ".to(device=device)", *[".to(x.device)"] * 6, ".to(device=x.device)", ".to(where)", ".to('cpu')",
+    ".to(x.device, torch.float64)", ".to(torch.device('meta'))", ".to(device, torch.float64)",
+    ".to(device, dtype=torch.float16)",
     ".to(device, torch.bool)", ".to(device, dtype=torch.uint8)", ".to(device, non_blocking=True)",
     ".to(device, torch.int64, non_blocking=True)", ".to(x.device)", ".to(x)", ".type_as(x)", ".type_as(other=x)",
     ".to(other=x)", ".cuda()", ".cuda(0)", ".to('cuda')", ".to('cuda:0', torch.float32)", ".to('meta')",
@@ -64,6 +66,8 @@ def moved(draw: st.DrawFn) -> Case:
         if draw(st.booleans()):
             setup += f"\n{name} = {name}{move}"
             move = ""
+    if "where" in move:
+        setup = f"where = torch.device({pick(draw, ('cpu', 'meta'))!r})\n{setup}".rstrip()
     whole = f"{setup} {made}{move}"
     inputs = parameters(draw, whole, _VALUES_OF)
     if "x" in inputs and "x" in move and draw(st.booleans()):

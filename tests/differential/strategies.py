@@ -8,7 +8,6 @@ from hypothesis.strategies import SearchStrategy
 
 from tests.differential import (
     arrays,
-    casts,
     comments,
     content,
     factories,
@@ -23,11 +22,9 @@ from tests.differential.disguises import ALL, disguised, from_elsewhere
 _PLAIN: Mapping[str, SearchStrategy[Case]] = {
     "TL001": comments.unused(),
     "TL101": arrays.copied(),
-    "TL102": arrays.listed(),
     "TL103": content.generated(),
     "TL104": factories.moved(),
     "TL105": numbers.uploaded(),
-    "TL107": casts.moved(),
     "TL201": transfers.copied(),
     "TL202": transfers.batches("TL202"),
     "TL204": transfers.downloaded(),

@@ -61,8 +61,8 @@ class PythonDataFactory(Rule):
     import torch
 
 
-    def state(n):
-        return torch.tensor(np.zeros((n, n)))
+    def state():
+        return torch.tensor(np.zeros((64, 64)))
     ```
 
     Preferred:
@@ -71,8 +71,8 @@ class PythonDataFactory(Rule):
     import torch
 
 
-    def state(n):
-        return torch.zeros(n, n, dtype=torch.float64)
+    def state():
+        return torch.zeros((64, 64), dtype=torch.float64)
     ```
 
     ## When to leave it

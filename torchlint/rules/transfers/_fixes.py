@@ -13,7 +13,9 @@ from torchlint.analysis.things.lifetime import reads_no_elements
 from torchlint.analysis.things.loader import Loaders
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.targets import OUT_OF_SIGHT
+import re
+
+OUT_OF_SIGHT = re.compile("x^")
 from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.transfers._iterated import iterated
