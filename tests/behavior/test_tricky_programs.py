@@ -341,18 +341,8 @@ FIXED = {
         None,
     ),
     "a tensor by its annotation": ("TL204", ANNOTATED, None),
-    "what stands between is torch's own": ("TL104", BETWEEN.format(between="torch.ones(3)"), simulated_cuda),
-    "both raise what is caught": ("TL103", CAUGHT.format(size="n", error="RuntimeError"), None),
-    "a size that is a number": ("TL103", CAUGHT.format(size="3", error="ValueError"), None),
     "elements of a tensor": ("TL302", ELEMENTS, simulated_cuda),
     "a module with the moves of torch": ("TL701", NET.format(name="other"), simulated_cuda),
-    "a dimension that is a variable of the function": (
-        "TL104",
-        DIMENSION.format(
-            prop="place", value='"cuda"', made="[torch.zeros(3).unsqueeze(d).to(self.place) for d in (0, 1)]"
-        ),
-        simulated_cuda,
-    ),
 }
 
 

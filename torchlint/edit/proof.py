@@ -8,7 +8,8 @@ literals and ``torch.device``, or is the attribute ``device`` of something.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -25,8 +26,11 @@ if TYPE_CHECKING:
 HANDLED = "an exception handler may see another error, or see it earlier"
 REDEFINED = "the project changes, wraps or traces what torch's functions do"
 TARGET = "the target is evaluated earlier, and `device=` fails if it is a dtype or a tensor"
+RESIZED = "memory of an array cannot be resized, as the file does with tensors (`resize_`, `out=`, `.data`)"
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
 
+_RESIZES = re.compile(r"resiz|\bout\s*=|\.data\b|\.set_\(|\.shape\s*=(?!=)")
+_OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(")
 _DEPTH = 8
 _WHOLE = (cst.Add, cst.Subtract, cst.FloorDivide, cst.Modulo)
 _GROWING = (cst.Add, cst.FloorDivide, cst.Modulo)
@@ -44,6 +48,10 @@ class Proof:
         """What may change because of the code around a place: nothing if no handler and no redefinition is there."""
         handled = any(guard.kind == "try" for guard in self._module.guards(place))
         return [*([HANDLED] if handled else []), *([REDEFINED] if self._module.has_own_tensors else [])]
+
+    def with_new_memory(self) -> list[str]:
+        """What may change if a tensor gets the memory of an array, or has it no longer: it cannot be resized."""
+        return [RESIZED] if _RESIZES.search(self._module.text) else []
 
     # -- devices and dtypes ------------------------------------------------------------------------
 
@@ -107,7 +115,7 @@ class Proof:
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         """Whether a name is always the variable of a loop over ``range(n)``."""
-        bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
+        bindings = self._definitions(node)
         return bool(bindings) and all(map(self._counts, bindings))
 
     def _counts(self, binding: Binding) -> bool:
@@ -147,11 +155,16 @@ class Proof:
     def _names(self, node: cst.BaseExpression, name: str) -> bool:
         return self._module.qualified(node) == name
 
+    def _definitions(self, node: cst.BaseExpression) -> Sequence[Binding]:
+        """All that a name may be bound to; nothing where code in a string may bind it as well."""
+        hidden = not isinstance(node, cst.Name) or _OUT_OF_SIGHT.search(self._module.text)
+        return () if hidden else self._module.definitions(node)
+
     def _by_definition(
         self, node: cst.BaseExpression, proved: Callable[[cst.BaseExpression, int], bool], depth: int
     ) -> bool:
         """Whether a name is only ever assigned what is proved."""
-        bindings = self._module.definitions(node) if isinstance(node, cst.Name) and depth else ()
+        bindings = self._definitions(node) if depth else ()
         values = [b.value if b.kind == "assign" and not b.path else None for b in bindings]
         return bool(values) and all(value is not None and proved(value, depth - 1) for value in values)
 

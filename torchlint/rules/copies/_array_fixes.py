@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 _SHARES = "the tensor and the array share memory afterwards, and if the array is read-only, torch warns"
-_RESIZED = "a tensor that shares an array's memory cannot be resized"
 _LEGACY = "an array that the legacy constructor rejects, or interprets as a size, is converted"
 _ROUNDED = "numbers are rounded to float32, and what is computed with them gets another dtype"
 _CAST = (
@@ -74,7 +73,7 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
         removal.append(editor.remove_call(cast))
     written = f"dtype={dtype}, " if dtype is not None else ""
     added = editor.add_argument(copy.call, f"{written}device={target.device}")
-    same = dtype is None and SAME_FORMS.issuperset(methods)
+    same = dtype is None and keyword(copy.call, "dtype") is None and SAME_FORMS.issuperset(methods)
     caveat = "; ".join([*([] if same else [_CAST]), *target.caveats]) or None
     title = f"transfer it directly, with `{target.words}`"
     return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (*added, *removal), caveat)
@@ -87,9 +86,9 @@ def _share_memory(module: SourceModule, copy: ArrayCopy) -> Fix:
     """Replace ``torch.tensor(a)`` by ``torch.as_tensor(a)``."""
     spelling = module.shared(Speller).sibling(copy.call, "torch.as_tensor")
     edit = module.shared(Editor).replace(copy.call.func, spelling.text)
-    caveats = [] if _is_new(module, copy.data) else [_SHARES]
-    caveats += [_RESIZED] if "resiz" in module.text else []
-    caveat = "; ".join([*caveats, *module.shared(Proof).around(copy.call)]) or None
+    proof = module.shared(Proof)
+    shared = [] if _is_new(module, copy.data) else [_SHARES]
+    caveat = "; ".join([*shared, *proof.with_new_memory(), *proof.around(copy.call)]) or None
     title = "share the array's memory, with `torch.as_tensor`"
     return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit, *spelling.edits), caveat)
 
@@ -106,7 +105,8 @@ def _is_new(module: SourceModule, data: cst.BaseExpression) -> bool:
 
 def _is_display(call: cst.Call) -> bool:
     """Whether ``np.array`` gets a list or tuple that is written there; ``__array__`` of others may share memory."""
-    return len(call.args) == 1 and isinstance(call.args[0].value, (cst.List, cst.Tuple, cst.ListComp))
+    dtypes = all(arg.keyword is not None and arg.keyword.value == "dtype" for arg in call.args[1:])
+    return bool(call.args) and dtypes and isinstance(call.args[0].value, (cst.List, cst.Tuple, cst.ListComp))
 
 
 # -- lists of arrays -------------------------------------------------------------------------------

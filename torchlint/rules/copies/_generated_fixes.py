@@ -37,7 +37,7 @@ _FILLING = ("numpy.zeros", "numpy.ones")
 _FLAT = ("numpy.random.rand", "numpy.random.randn")
 _RANDOM = "torch's generator draws different numbers than NumPy's, and is seeded separately"
 _SIZE = "what torch does not accept as a size, such as an array, raises an error; so does a negative size, another one"
-_CONVERTED = "NumPy and torch may convert the numbers differently, or round the last bits differently"
+_CONVERTED = "the numbers may be converted or rounded differently, and others may be out of the dtype's range"
 _EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count does not raise an error"
 _DATA = "a legacy constructor with one argument, which may be data, is replaced by a factory that takes it for a size"
 
@@ -125,7 +125,7 @@ class _Rewrite:
         assert isinstance(data, cst.Call)
         if any(arg.star or arg.keyword for arg in data.args) or not 1 <= len(data.args) <= 3:
             raise Unfixable
-        self._caveats.append(_EMPTY)
+        self._caveats += [_EMPTY, _CONVERTED]
         return [self._editor.argument(arg.value) for arg in data.args], self._wanted(None)
 
     def _repeated(self) -> tuple[list[str], str | None]:
@@ -134,7 +134,7 @@ class _Rewrite:
         if not isinstance(data, cst.BinaryOperation) or not isinstance(value, (bool, int, float)):
             raise Unfixable
         count = self._editor.argument(data.right if isinstance(data.left, cst.List) else data.left)
-        self._caveats.append(_EMPTY)
+        self._caveats += [_EMPTY, _CONVERTED]
         own = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else None
         if self._found.factory != "torch.full":
             return [count], self._wanted(own)
@@ -170,6 +170,8 @@ class _Rewrite:
         ]
         if not all(map(self._proof.is_size, members or sizes)):
             self._caveats.append(_SIZE)
+        if self._constructor != "torch.tensor":
+            self._caveats += self._proof.with_new_memory()
         if ".random." in self._found.source:
             self._caveats.append(_RANDOM)
         elif self._found.source not in _FILLING or keyword(self._call, "dtype") is not None:
