@@ -78,6 +78,8 @@ class Rule:
     the device, in functions that nothing is known to call. ``default = False`` is for rules that only a project can
     decide about; a rule of the group ``preview`` is off anyway.
 
+    ``named`` is true for a rule that the configuration selects by its id, name or topic, or by a prefix with digits.
+
     Two facts are for rules of other packages. ``topic`` is the topic; without one it is the prefix of the id in small
     letters (that of torchlint's own rules follows from the id). ``url`` is the pattern of the link to the documentation
     of the rule, with ``{name}`` or ``{id}``; without one, reports have no link.
@@ -101,6 +103,7 @@ class Rule:
     options_of: ClassVar[str | None] = None
     topic: ClassVar[str] = ""
     url: ClassVar[str | None] = None
+    named = False
 
     def __init__(self, module: SourceModule, options: Any, sink: Callable[[Finding], None]) -> None:
         self.module = module
