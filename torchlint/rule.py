@@ -142,8 +142,6 @@ class Rule:
         if self.module.never_runs(node):
             return
         level = bounded(severity or self.severity, self.group)
-        if fix is not None and self.about_reads and self.module.followed.rests_on_assumption(node):
-            fix = fix._replace(safety=Safety.UNSAFE, caveat="nothing shows which tensors this function gets")
         if level is Severity.WARNING and group_of(self) == WASTE and (reason := self.circumstance(node)) is not None:
             level, message = Severity.INFO, f"{message} ({reason})"
         self._sink(

@@ -40,8 +40,7 @@ LEFT = [
 class Program:
     """A program, the rule whose fix is tested, and the inputs.
 
-    With ``cuda``, methods that move to CUDA exist and copy on the CPU. ``differs`` names what an unsafe fix changes in
-    at least one run; ``caveat`` is a part of its caveat.
+    ``differs`` names what an unsafe fix changes in at least one run; ``caveat`` is a part of its caveat.
     """
 
     rule: str
@@ -50,7 +49,6 @@ class Program:
     caveat: str = ""
     differs: str = ""
     options: dict[str, Any] = field(default_factory=dict)
-    cuda: bool = False
 
     def __str__(self) -> str:
         return f"{self.rule} {' '.join(self.text.split()[8:20])}"

@@ -15,7 +15,6 @@ pytest.importorskip("numpy")
 from tests.behavior.inputs import made  # noqa: E402 - these need torch
 from tests.behavior.observe import described, differences, outcome  # noqa: E402
 from tests.behavior.programs import LEFT, SAFE, UNSAFE, Program, body  # noqa: E402
-from tests.behavior.surroundings import cuda_on_the_cpu  # noqa: E402
 from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
@@ -66,8 +65,7 @@ def test_a_safe_fix_changes_nothing_that_a_run_shows(program: Program) -> None:
     assert after != program.text
     assert caveats.strip() == ""
     for inputs in combinations(program):
-        patches = cuda_on_the_cpu if program.cuda else None
-        found = differences(outcome(program.text, inputs, patches), outcome(after, inputs, patches))
+        found = differences(outcome(program.text, inputs), outcome(after, inputs))
         assert not found, f"{found} of\n{after}"
 
 
