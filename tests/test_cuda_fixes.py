@@ -81,7 +81,10 @@ def test_the_command_line_may_ask_for_it(tmp_path: Path, monkeypatch: pytest.Mon
         'def run(x, *, device=torch.device("cuda")):\n    return x.to(device)\n',
         "def run(x=torch.zeros(3).cuda()):\n    return x\n",
         'run = lambda x, device="cuda": x.to(device)\n',
-        "import dataclasses\n@dataclasses.dataclass\nclass Run:\n    device: str = 'cuda'\nx = torch.ones(3).to(Run.device)\n",
+        (
+            "import dataclasses\n\n\n@dataclasses.dataclass\nclass Run:\n    device: str = 'cuda'\n\n"
+            "    def go(self, x):\n        return x.to(self.device)\n"
+        ),
     ],
 )
 def test_a_default_argument_is_left(definition: str) -> None:
