@@ -40,10 +40,10 @@ def portable(module: SourceModule, use: CudaRequest) -> Fix:
     """Use a device that falls back to the CPU."""
     if use.kind in ("autocast", "type") or _is_default_argument(module, use):
         raise Unfixable
+    if not use.overridable and module.shared(CudaNeeds).needed_around(use.node):
+        raise Unfixable
     if use.overridable or _defines(module, use):
         return Fix("fall back to the CPU", Safety.UNSAFE, (_choice(module, use.node),), _CPU)
-    if module.shared(CudaNeeds).needed_around(use.node):
-        raise Unfixable
     text, definition = _device(module, use.node)
     if use.kind == "method":
         assert isinstance(use.node, cst.Call)
@@ -148,7 +148,9 @@ def _device(module: SourceModule, place: cst.CSTNode) -> tuple[str, tuple[Edit, 
 def _of_argument(module: SourceModule, place: cst.CSTNode, number: int) -> str:
     """The device of ``self`` in a Lightning module, or else of the input of ``forward``."""
     function = module.function_of(place)
-    params = function.params.params if function is not None else ()
+    if function is None or function.name.value not in ("forward", "training_step", "validation_step"):
+        raise Unfixable  # a function inside
+    params = function.params.params
     binding = module.binding_of(params[number].name) if len(params) > number else None
     if binding is None or (number and not _is_tensor(module, binding)):
         raise Unfixable
