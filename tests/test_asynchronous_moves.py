@@ -1,13 +1,10 @@
-"""TL202's fix adds ``non_blocking=True`` only where the memory of the loader may be pinned."""
+"""TL202's fix adds ``non_blocking=True`` only where the loader pins memory, or together with pinning it."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.git_help import isolate
-from torchlint.cli.main import main
+from torchlint.api import fix_source
 from torchlint.config.config import Config
 from torchlint.model import Finding, Safety
 from torchlint.run import session
@@ -41,69 +38,56 @@ def moves(text: str) -> list[Finding]:
     return list(session.plan(Config(select=("TL202",))).lint(text.encode(), "train.py").findings)
 
 
-@pytest.fixture
-def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    isolate(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "train.py"
+def fixed(text: str, select: str, *, unsafe: bool = True) -> str:
+    return fix_source(text, config=Config(select=tuple(select.split(","))), unsafe=unsafe).decode()
 
 
-@pytest.mark.parametrize("more", ["", ", num_workers=4", ", pin_memory=False"])
-def test_nothing_is_offered_where_the_loader_is_known_not_to_pin(more: str) -> None:
-    found = moves(TRAIN.format(more=more))
+@pytest.mark.parametrize("more", ["", ", num_workers=0", ", num_workers=4, **more", ", num_workers=4, pin_memory=pin"])
+def test_there_is_no_fix_where_the_loader_cannot_be_made_to_pin(more: str) -> None:
+    found = moves(TRAIN.replace("optimizer):", "optimizer, pin, **more):").format(more=more))
     assert [(f.span.line, f.severity.value, f.fix) for f in found] == [(10, "info", None), (11, "info", None)]
-    assert "set `pin_memory=True` in the loader first" in found[0].message
+    assert "set `pin_memory=True` in the loader" in found[0].message
+
+
+def test_there_is_no_fix_where_the_loader_is_out_of_sight() -> None:
+    (passed,) = moves(f"import torch\nfrom torch.utils.data import DataLoader\n\n\n{PASSED}")
+    assert passed.fix is None
+    assert "set `pin_memory=True` in the loader, and `non_blocking=True` here" in passed.message
+
+
+def test_there_is_no_fix_where_the_loader_is_a_default_argument() -> None:
+    text = TRAIN.replace("optimizer):", 'optimizer, loader=DataLoader(datasets.MNIST("data"), num_workers=4)):')
+    text = "\n".join(line for line in text.splitlines() if "    data" not in line and "    loader" not in line)
+    assert fixed(text, "TL202,TL401") == text
 
 
 @pytest.mark.parametrize("more", [", pin_memory=True", ", pin_memory=torch.cuda.is_available()"])
-def test_the_fix_is_safe_where_the_loader_pins(more: str) -> None:
-    found = moves(TRAIN.format(more=more))
+def test_the_moves_are_fixed_where_the_loader_pins(more: str) -> None:
+    text = TRAIN.format(more=more)
+    found = moves(text)
     assert [f.severity.value for f in found] == ["warning", "warning"]
-    assert [f.fix.safety for f in found if f.fix is not None] == [Safety.SAFE] * 2
+    assert [f.fix.safety for f in found if f.fix is not None] == [Safety.UNSAFE] * 2
+    assert fixed(text, "TL202") == text.replace(".cuda()", ".cuda(non_blocking=True)")
 
 
-def test_what_may_be_pinned_keeps_its_fix() -> None:
-    given = TRAIN.replace("optimizer):", "optimizer, pin, **more):")
-    assert [f.fix.safety for f in moves(given.format(more=", pin_memory=pin")) if f.fix] == [Safety.SAFE] * 2
-    assert [f.fix.safety for f in moves(given.format(more=", **more")) if f.fix] == [Safety.UNSAFE] * 2
-    (passed,) = moves(f"import torch\nfrom torch.utils.data import DataLoader\n\n\n{PASSED}")
-    assert passed.fix is not None
-    assert passed.fix.safety is Safety.UNSAFE
-    assert "nothing is gained unless the loader pins memory" in (passed.fix.caveat or "")
+@pytest.mark.parametrize("more", [", num_workers=4", ", num_workers=4, pin_memory=False"])
+@pytest.mark.parametrize("select", ["TL202", "TL202,TL401"])
+def test_the_loader_is_pinned_together_with_the_moves(more: str, select: str) -> None:
+    pinning = ", num_workers=4, pin_memory=torch.cuda.is_available()"
+    expected = TRAIN.format(more=pinning).replace(".cuda()", ".cuda(non_blocking=True)")
+    assert fixed(TRAIN.format(more=more), select) == expected
 
 
-def test_a_tensor_that_the_program_pins_itself_is_not_known_to_be_pageable() -> None:
-    text = TRAIN.format(more="").replace("images.cuda()", "images.pin_memory().cuda()")
-    assert [f.fix is not None for f in moves(text)] == [True, False]
-
-
-@pytest.mark.parametrize("pinned", [0, 1])
-def test_batches_of_several_loaders_are_not_known_to_be_pageable(pinned: int) -> None:
-    loaders = ["DataLoader(other)", "DataLoader(data, pin_memory=True)"]
-    text = f"""\
+def test_one_fix_of_a_move_pins_every_loader_that_it_needs() -> None:
+    text = """\
 import torch
 from torch.utils.data import DataLoader
 
 
 def train(net, data, other, optimizer):
-    for (x, _), (y, _) in zip({loaders[pinned]}, {loaders[1 - pinned]}):
+    for (x, _), (y, _) in zip(DataLoader(other, num_workers=2), DataLoader(data{more}, num_workers=2)):
         net(x.cuda(), y.cuda()).sum().backward()
         optimizer.step()
 """
-    assert all(finding.fix is not None for finding in moves(text))
-
-
-def test_fix_without_a_fix_of_the_loader_changes_nothing(train: Path) -> None:
-    text = TRAIN.format(more=", num_workers=4")
-    train.write_text(text, encoding="utf-8")
-    main(["--isolated", "--no-cache", "--select", "TL202", "--fix", "--unsafe-fixes", "train.py"])
-    assert train.read_text(encoding="utf-8") == text
-
-
-def test_one_run_pins_the_loader_and_then_makes_the_moves_asynchronous(train: Path) -> None:
-    train.write_text(TRAIN.format(more=", num_workers=4"), encoding="utf-8")
-    assert main(["--isolated", "--no-cache", "--select", "TL202,TL401", "--fix", "train.py"]) == 0
-    fixed = train.read_text(encoding="utf-8")
-    assert "num_workers=4, pin_memory=torch.cuda.is_available())" in fixed
-    assert "images.cuda(non_blocking=True)" in fixed
-    assert "labels.cuda(non_blocking=True)" in fixed
+    after = fixed(text.format(more=""), "TL202")
+    assert after.count("pin_memory=torch.cuda.is_available()") == after.count(".cuda(non_blocking=True)")

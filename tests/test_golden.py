@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness import HERE, SHAPES
+from torchlint.model import Safety
 from torchlint.testing.suites import lost_comments, stale, write_goldens
 
 FILES = [path for path in sorted(SHAPES.glob("*.py")) if not HERE.is_golden(path)]
@@ -35,6 +36,14 @@ def test_fixed_code_parses_and_is_not_fixed_again(path: Path) -> None:
     data = path.read_bytes()
     ast.parse(data)
     assert HERE.fixed(data, source_of(path), HERE.variants[path.stem.rpartition(".")[2]], "ALL") == data
+
+
+@pytest.mark.parametrize("name", ["unsafe", "portable"])
+@each_file
+def test_all_fixes_at_once_end_in_the_same_text_as_the_safe_ones_first(path: Path, name: str) -> None:
+    data, wanted = path.read_bytes(), HERE.variants[name]
+    safe_first = HERE.fixed(data, path, wanted._replace(safety=Safety.SAFE), "ALL")
+    assert HERE.fixed(safe_first, path, wanted, "ALL") == HERE.fixed(data, path, wanted, "ALL")
 
 
 @each_golden

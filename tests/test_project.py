@@ -532,48 +532,6 @@ def test_defaults_that_another_file_sets_are_written_out(tmp_path: Path, other: 
     assert fix.edits[0].text == f"torch.ones({arguments})"
 
 
-READS = """
-    import torch
-    def read():
-        y = torch.ones(3).cuda().flatten()
-        return [v.item() for v in y]
-"""
-DOWNLOADS = """
-    import torch
-    def read(net: torch.nn.Module, x):
-        return net(x.cuda()).argmax(1).to("cpu", non_blocking=True).tolist()
-"""
-UPLOADS = """
-    import torch
-    from torch.utils.data import DataLoader
-    def train(net: torch.nn.Module, data, optimizer):
-        for x, y in DataLoader(data, batch_size=8, pin_memory=True):
-            x = x.cuda()
-            net(x).sum().backward()
-            optimizer.step()
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "rule", "other", "safety"),
-    [
-        (READS, "TL302", "class Own(Dataset):\n    pass\n", Safety.SAFE),
-        (READS, "TL302", "class Own(Base, torch.Tensor):\n    pass\n", Safety.UNSAFE),
-        (READS, "TL302", "class Own:\n    def __torch_function__(self, *args): ...\n", Safety.UNSAFE),
-        (DOWNLOADS, "TL204", "def into(x, device): ...\n", Safety.SAFE),
-        (DOWNLOADS, "TL204", "class Own:\n    def to(self, device, non_blocking): ...\n", Safety.UNSAFE),
-        (UPLOADS, "TL202", "def into(x, device): ...\n", Safety.SAFE),
-        (UPLOADS, "TL202", "class Own(dict):\n    def cuda(self): ...\n", Safety.UNSAFE),
-    ],
-)
-def test_classes_of_other_files_may_have_methods_of_their_own(
-    tmp_path: Path, text: str, rule: str, other: str, safety: Safety
-) -> None:
-    (fix,) = [f.fix for f in found(tmp_path, {"main.py": text, "own.py": f"import torch\n{other}"}, rule)]
-    assert fix is not None
-    assert fix.safety is safety
-
-
 @pytest.mark.parametrize(
     "text",
     [

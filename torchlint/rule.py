@@ -78,6 +78,8 @@ class Rule:
     the device, in functions that nothing is known to call. ``default = False`` is for rules that only a project can
     decide about; a rule of the group ``preview`` is off anyway.
 
+    ``named`` is true for a rule that the configuration selects by its id, name or topic, or by a prefix with digits.
+
     Two facts are for rules of other packages. ``topic`` is the topic; without one it is the prefix of the id in small
     letters (that of torchlint's own rules follows from the id). ``url`` is the pattern of the link to the documentation
     of the rule, with ``{name}`` or ``{id}``; without one, reports have no link.
@@ -101,6 +103,7 @@ class Rule:
     options_of: ClassVar[str | None] = None
     topic: ClassVar[str] = ""
     url: ClassVar[str | None] = None
+    named = False
 
     def __init__(self, module: SourceModule, options: Any, sink: Callable[[Finding], None]) -> None:
         self.module = module
@@ -139,8 +142,6 @@ class Rule:
         if self.module.never_runs(node):
             return
         level = bounded(severity or self.severity, self.group)
-        if fix is not None and self.about_reads and self.module.followed.rests_on_assumption(node):
-            fix = fix._replace(safety=Safety.UNSAFE, caveat="nothing shows which tensors this function gets")
         if level is Severity.WARNING and group_of(self) == WASTE and (reason := self.circumstance(node)) is not None:
             level, message = Severity.INFO, f"{message} ({reason})"
         self._sink(

@@ -81,24 +81,3 @@ def simulated_cuda() -> Iterator[None]:
             yield
         finally:
             torch.utils.data.DataLoader.__init__ = replaced
-
-
-@contextmanager
-def cuda_on_the_cpu() -> Iterator[None]:
-    """``.cuda()`` and ``.to("cuda")`` with their keywords, which copy as on a GPU."""
-    real = torch.Tensor.to
-
-    def cuda(tensor: Any, *, non_blocking: bool = False) -> Any:
-        assert isinstance(non_blocking, bool)
-        return tensor.clone()
-
-    def to(tensor: Any, *args: Any, non_blocking: bool = False, **kwargs: Any) -> Any:
-        given = ["cpu" if arg == "cuda" else arg for arg in args]
-        return real(tensor, *given, non_blocking=non_blocking, copy="cuda" in args, **kwargs)
-
-    torch.Tensor.cuda, before = cuda, torch.Tensor.cuda
-    torch.Tensor.to = to
-    try:
-        yield
-    finally:
-        torch.Tensor.cuda, torch.Tensor.to = before, real

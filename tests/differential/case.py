@@ -63,9 +63,8 @@ def fixed(text: str, rule: str) -> str:
 
 @cache
 def _plan(rule: str) -> Plan:
-    """Settings of a project that wants to run without CUDA: then fixes of TL701 may be safe. TL001 needs all rules."""
-    portable = {"hardcoded-cuda": {"portable": True}} if rule == "TL701" else {}
-    return session.plan(Config(select=("ALL" if rule == "TL001" else rule,), rules=portable))
+    """The rule alone; TL001 needs all rules."""
+    return session.plan(Config(select=("ALL" if rule == "TL001" else rule,)))
 
 
 def _words(text: str) -> set[str]:

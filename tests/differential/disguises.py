@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from tests.differential.case import Case
-from tests.differential.lookalikes import NAME, Elsewhere, classes, layers
+from tests.differential.lookalikes import NAME, Elsewhere, classes
 from tests.differential.text import HEAD, pick
 
 Disguise = Callable[[st.DrawFn, Case], Case]
@@ -158,23 +158,16 @@ def from_elsewhere(draw: st.DrawFn, case: Case) -> Case:
     return replace(case, inputs={**case.inputs, name: Elsewhere(case.inputs[name], text)})
 
 
-def with_own_layer(draw: st.DrawFn, case: Case) -> Case:
-    """The model is a subclass with methods of its own."""
-    if "torch.nn.Linear(" not in case.text:
-        return case
-    return _defining(replace(case, text=case.text.replace("torch.nn.Linear(", f"{NAME}(")), draw(layers()))
-
-
 def without_cuda(draw: st.DrawFn, case: Case) -> Case:
-    """A program for CUDA runs on a machine without it. Fixes of TL701 are meant to change that."""
+    """A program for CUDA runs on a machine without it."""
     del draw
-    return case if case.rule == "TL701" else replace(case, cuda=False)
+    return replace(case, cuda=False)
 
 
 _NOT_TENSORS = ("device", "kind", "fill", "n")
 ALL: tuple[Disguise, ...] = (
     handled, handled, inside, with_default, kept, annotated, of_own_class, made_of_own_class, from_elsewhere,
-    with_own_layer, without_cuda,
+    without_cuda,
 )  # fmt: skip
 
 

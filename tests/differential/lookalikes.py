@@ -52,7 +52,6 @@ class {NAME}:
     def __getitem__(self, index):
         return {NAME}(self.memory[index])
 """
-_LAYER = f"class {NAME}(torch.nn.Linear):\n    pass\n"
 _MOVES = (
     "def to(self, device):\n        return self[:1]",
     "def to(self, device, non_blocking):\n        return [str(device), non_blocking]",
@@ -71,10 +70,6 @@ _METHODS = (
     "def float(self):\n        return self[:1]",
     "def clone(self):\n        return self",
     "def flatten(self):\n        return self[:1]",
-)
-_LAYER_METHODS = (
-    "def to(self, device):\n        return [str(device)]",
-    "def cuda(self, device=None):\n        return [device]",
 )
 # Subclasses whose operations give plain tensors, and that replace one function of torch.
 _FUNCTIONS = (
@@ -96,12 +91,6 @@ def classes(draw: st.DrawFn) -> str:
         replaced = draw(st.sampled_from(("to", "cuda", "clone", "flatten", "detach")))
         methods = [draw(st.sampled_from(_FUNCTIONS)).format(replaced)]
     return _with(base, methods)
-
-
-@st.composite
-def layers(draw: st.DrawFn) -> str:
-    """A layer with a method of its own."""
-    return _with(_LAYER, [draw(st.sampled_from(_LAYER_METHODS))])
 
 
 def _with(base: str, methods: list[str]) -> str:

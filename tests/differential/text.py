@@ -32,7 +32,7 @@ SURROUNDINGS = st.sampled_from(
     ]
 )
 # Rules whose fixes consider defaults in the linted files, but not elsewhere.
-_IN_SIGHT = ("TL103", "TL105", "TL201")
+_IN_SIGHT = ("TL103", "TL105")
 # Statements before the function; mostly none.
 _SET = st.sampled_from(
     [

@@ -4,8 +4,6 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-default_device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
 
 def comment_inside_the_call(path, device):
     return torch.tensor(  # read once
@@ -90,10 +88,10 @@ def walrus(device):
 
 
 def f_string(device):
-    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device=default_device)}', f"""{torch.zeros(3, device=default_device)}"""
+    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device="cuda")}', f"""{torch.zeros(3, device='cuda')}"""
 
 
-def default_argument(x=torch.zeros(3, device=default_device)):
+def default_argument(x=torch.zeros(3, device="cuda")):
     return x
 
 
@@ -101,7 +99,7 @@ def decorated(make):
     return make
 
 
-@decorated(torch.zeros(3, device=default_device))
+@decorated(torch.zeros(3, device="cuda"))
 def conditional(device, flag):
     return torch.zeros(3, device=device) if flag else torch.ones(3, device=device)
 
@@ -113,11 +111,11 @@ def chained_comparison(device):
 def single_quotes(dataset, model):
     loader = DataLoader(dataset, batch_size=4, num_workers=2, pin_memory=torch.cuda.is_available())
     for x in loader:
-        model(x.to(default_device, non_blocking=True))
+        model(x.cuda(non_blocking=True))
 
 
 class Body:
-    table = torch.zeros(3, device=default_device)
+    table = torch.zeros(3, device="cuda")
 
     async def later(self, device):
         return await self.send(torch.zeros(3, device=device))

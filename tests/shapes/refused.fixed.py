@@ -16,7 +16,7 @@ def loader_with_keywords(dataset, model, **options):
 
 def loader_by_position(dataset, model, flag):
     for x in DataLoader(dataset, 4, True, None, None, 2, None, flag):
-        model(x.cuda(non_blocking=True))
+        model(x.cuda())
 
 
 def device_that_may_be_none(rank):

@@ -4,8 +4,6 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-default_device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
 
 def keywords_out_of_sight(n, device, **options):
     return torch.zeros(n, **options).to(device)
@@ -13,12 +11,12 @@ def keywords_out_of_sight(n, device, **options):
 
 def loader_with_keywords(dataset, model, **options):
     for x in DataLoader(dataset, num_workers=2, **options):
-        model(x.to(default_device, non_blocking=True))
+        model(x.cuda())
 
 
 def loader_by_position(dataset, model, flag):
     for x in DataLoader(dataset, 4, True, None, None, 2, None, flag):
-        model(x.to(default_device, non_blocking=True))
+        model(x.cuda())
 
 
 def device_that_may_be_none(rank):
@@ -93,7 +91,7 @@ def conditions_in_the_comprehension(x, device):
 
 
 def sum_that_leaves_the_loop(model):
-    model.to(default_device)
+    model.cuda()
     total = 0.0
     for p in model.parameters():
         total += p.grad.norm().item()

@@ -58,11 +58,6 @@ class SourceModule(Code):
         return self.text_index.has(concepts.OWN_TENSORS) or self.project.own_tensors()
 
     @property
-    def has_own_moves(self) -> bool:
-        """Whether some class of the run moves its objects by a method of its own, which may take other arguments."""
-        return self.text_index.has(concepts.OWN_MOVES) or self.project.own_moves()
-
-    @property
     def classes(self) -> Classes:
         """The classes defined in the file."""
         return self.evaluator.classes

@@ -135,6 +135,12 @@ def selections(config: Config) -> list[Config]:
     return found
 
 
+def is_named(rule: Facts, config: Config) -> bool:
+    """Whether a selector names a rule, its topic or a prefix of its id with digits, rather than many kinds of rules."""
+    given = {one for each in selections(config) for one in (*(each.select or ()), *each.extend_select)}
+    return not given.isdisjoint((rule.id, rule.name, topic_of(rule), *_prefixes(rule.id)[1:]))
+
+
 def _is_on(
     given: Iterable[Config], weights: Mapping[str, int], selecting: Mapping[str, int], *, by_default: bool
 ) -> bool:

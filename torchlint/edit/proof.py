@@ -157,8 +157,9 @@ class Proof:
 
     def _definitions(self, node: cst.BaseExpression) -> Sequence[Binding]:
         """All that a name may be bound to; nothing where code in a string may bind it as well."""
-        hidden = not isinstance(node, cst.Name) or _OUT_OF_SIGHT.search(self._module.text)
-        return () if hidden else self._module.definitions(node)
+        if not isinstance(node, cst.Name) or _OUT_OF_SIGHT.search(self._module.text):
+            return ()
+        return self._module.definitions(node)
 
     def _by_definition(
         self, node: cst.BaseExpression, proved: Callable[[cst.BaseExpression, int], bool], depth: int

@@ -42,8 +42,6 @@ CUDA_NAMES = frozenset(
 )
 # Identifiers of which one occurs in every function that requests CUDA.
 REQUEST_NAMES = frozenset({"cuda", "set_default_tensor_type"})
-# Words of which one occurs in files that set the visible GPUs, or start processes that inherit CUDA.
-EARLY_CHECK_WORDS = ("CUDA_VISIBLE_DEVICES", "multiprocessing", "fork")
 # Libraries whose objects have their own `cuda` or `to` methods.
 NOT_TORCH = frozenset(
     "torch_geometric tensordict warp dgl jax tensorflow cupy mxnet onnxruntime numba pint astropy polars".split()
@@ -73,10 +71,5 @@ COLLECTIVES = frozenset(
     "gather reduce reduce_scatter reduce_scatter_tensor scatter send recv barrier".split()
 )
 MOVE_METHODS = frozenset({"cuda", "to", "cpu"})
-# Attributes of tensors that arrays and sizes lack.
-TENSOR_ONLY_ATTRIBUTES = frozenset(
-    "new_zeros new_ones new_tensor new_empty new_full unsqueeze detach requires_grad requires_grad_ is_cuda numel "
-    "grad masked_fill index_select contiguous permute expand backward softmax".split()
-)
 # Contexts in which no memory is allocated.
 FAKE_MODES = frozenset({"torch._subclasses.FakeTensorMode", "torch._subclasses.fake_tensor.FakeTensorMode"})

@@ -110,10 +110,6 @@ SAME_DTYPE = frozenset(
     "repeat_interleave tril triu".split()
 )
 # Methods that keep content, dtype and shape.
-# Methods that give a tensor another shape in place.
-RESHAPING = frozenset(
-    "resize_ resize_as_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ set_".split()
-)
 SAME_CONTENT = frozenset({"detach", "clone", "contiguous", "requires_grad_", "pin_memory"})
 # Methods of tensors that make another one on the same device.
 NEW = frozenset({"new_tensor", "new_zeros", "new_ones", "new_full", "new_empty"})

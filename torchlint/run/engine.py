@@ -15,7 +15,7 @@ from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
 from torchlint.config.config import Config
 from torchlint.config.options import options_for
-from torchlint.config.select import left_on, names
+from torchlint.config.select import is_named, left_on, names
 from torchlint.config.severities import with_severities
 from torchlint.model import (
     UNUSED_SUPPRESSION,
@@ -343,6 +343,7 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[Fi
 
     found: list[Finding] = []
     instance = rule(module, options_for(rule, config), found.append)
+    instance.named = is_named(rule, config)
     for name, event in rule.visitors().items():
         visit = getattr(instance, name)
         for thing in found_for(module, event):

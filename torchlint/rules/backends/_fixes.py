@@ -23,8 +23,7 @@ _REENABLED = (
     "cuDNN runs convolutions and recurrent layers again: results round differently, and the problem it was disabled "
     "for may return"
 )
-_NOT_COMPUTED = "the value is no longer computed, which may raise, draw random numbers or change something"
-_READ_ELSEWHERE = "another file may read the attribute, perhaps by `getattr`, and would no longer find it"
+_NOT_SET = "the value is no longer computed, and another file that reads the attribute would no longer find it"
 _TAKES_EFFECT = "the statement takes effect, which it never did before"
 # Methods without arguments: `model.eval = True` is replaced by `model.eval()`.
 _WITHOUT_ARGUMENTS = frozenset("eval zero_grad step backward empty_cache synchronize".split())
@@ -143,11 +142,10 @@ def repair_dead_write(module: SourceModule, dead: DeadWrite) -> Fix:
 
 def _without_obsolete(module: SourceModule, dead: DeadWrite) -> Fix:
     name = dead.name.rpartition(".")[2]
-    if sum(n.value == name for n in module.nodes_of(cst.Name)) + module.text.count(f'"{name}"') != 1:
+    if sum(n.value == name for n in module.nodes_of(cst.Name)) != 1:
         raise Unfixable  # something reads the attribute
     statement = _assignment(module, dead.node)
-    caveat = _READ_ELSEWHERE if literal(statement.value) is not ... else f"{_READ_ELSEWHERE}; {_NOT_COMPUTED}"
-    return Fix("delete the line", Safety.UNSAFE, (module.shared(Editor).delete(statement),), caveat)
+    return Fix("delete the line", Safety.UNSAFE, (module.shared(Editor).delete(statement),), _NOT_SET)
 
 
 def _renamed(module: SourceModule, dead: DeadWrite) -> tuple[str, Edit]:

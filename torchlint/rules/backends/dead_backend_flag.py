@@ -92,11 +92,10 @@ class DeadBackendFlag(Rule):
 
     ## Fix safety
     All fixes are unsafe. The assignment of a flag that PyTorch no longer reads (`fastest`, `verbose`) is deleted, if
-    the file does not mention the flag elsewhere; but another file may read it, perhaps by `getattr`, and evaluating a
-    value that is not a literal may raise an error, draw random numbers or have side effects. After the other fixes, the
-    program does something that it never did before: the spelling is corrected, `==` becomes `=`, and a function that
-    was only named or assigned to is called. There is no fix for context managers that are not entered, and for
-    environment variables that are set too late.
+    the file does not name the flag elsewhere; its value is then no longer computed, and another file that reads the
+    attribute would not find it. After the other fixes, the program does something that it never did before: the
+    spelling is corrected, `==` becomes `=`, and a function that was only named or assigned to is called. There is no
+    fix for context managers that are not entered, and for environment variables that are set too late.
 
     ## Confirmed by
     The flag has the same value before and after the line.

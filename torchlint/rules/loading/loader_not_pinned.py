@@ -80,12 +80,10 @@ class LoaderNotPinned(Rule):
     is given `non_blocking=True`.
 
     ## Fix safety
-    The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is safe if the batches
-    are proved to be plain CPU tensors (torchvision datasets with torchvision transforms, or a `TensorDataset` of such
-    tensors, with default collation and no subclasses in the linted files) and visible code moves them. Otherwise it is
-    unsafe: objects of other classes, sparse tensors and tensors that are already on a device may not support pinning.
-    Replacing an explicit `pin_memory=False` is unsafe. There is no fix for calls with `*args` or `**kwargs`, and for
-    loaders without workers.
+    The fix adds `pin_memory=torch.cuda.is_available()`, and `import torch` if it is missing. It is unsafe: pinned
+    memory is not paged out, and pinning fails or has no effect for tensors on a device, sparse tensors and objects of
+    other classes. There is no fix for calls with `*args` or `**kwargs`, in default arguments, and for loaders without
+    workers.
 
     ## Confirmed by
     Tensors passed to `.to` are not pinned, and copies from pageable memory take a significant share of the step.
@@ -128,7 +126,7 @@ class LoaderNotPinned(Rule):
             self._message(loader, used, evaluation=evaluation),
             evidence=self._evidence(used),
             severity=Severity.WARNING if certain else Severity.INFO,
-            fix=pin_memory(self.module, loader, only_moved_here=bool(used.moves)),
+            fix=pin_memory(self.module, loader),
         )
 
     def _followed(self, loader: Loader) -> None:
@@ -150,7 +148,7 @@ class LoaderNotPinned(Rule):
                 advice="" if feed.by else _ASYNCHRONOUS,
             ),
             severity=Severity.WARNING if trains and loader.has_workers else Severity.INFO,
-            fix=pin_memory(self.module, loader, only_moved_here=False),
+            fix=pin_memory(self.module, loader),
         )
 
     def _has_other_device(self) -> bool:

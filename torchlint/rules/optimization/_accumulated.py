@@ -39,15 +39,13 @@ class KeptGraph(NamedTuple):
     """A loss that outlives its step with its graph.
 
     ``loss`` is the variable or call that is added to ``accumulator``; ``listed`` means that it is appended to a list,
-    ``until_reset`` that the accumulator starts anew every so many steps, and ``differentiated`` that
-    ``loss.backward()`` is called on this very variable.
+    and ``until_reset`` that the accumulator starts anew every so many steps.
     """
 
     accumulator: cst.Name
     loss: cst.BaseExpression
     listed: bool
     until_reset: bool
-    differentiated: bool
 
 
 class _Addition(NamedTuple):
@@ -80,8 +78,7 @@ class KeptGraphs:
                 continue
             rebound = self._rebound(addition, loop)
             if all(self._is_rare_reset(binding, loop) for binding in rebound):
-                certain = isinstance(loss, cst.Name) and consumed.issuperset(self._module.definitions(loss))
-                yield KeptGraph(addition.accumulator, loss, addition.listed, bool(rebound), certain)
+                yield KeptGraph(addition.accumulator, loss, addition.listed, bool(rebound))
 
     def _is_part_of_step(self, loop: cst.For | cst.While) -> bool:
         """Whether a loop makes few rounds, or accumulates the gradients of parts of a batch for one step after it."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, bind, method
+from torchlint.analysis.syntax.calls import argument, bind
 from torchlint.edit.editor import Editor, or_none
 from torchlint.knowledge.layers import CONVOLUTIONS
 from torchlint.model import Fix, Safety
@@ -24,7 +24,6 @@ _TOGETHER = "more memory is needed, up to the size of all parameters, and sums m
 _FUSED = "results differ by rounding, and parameters on other devices or of other dtypes raise an error"
 _WITHOUT_BIAS = "checkpoints have a key less, and fewer random numbers are drawn"
 _WITHOUT_GRAPH = "what is kept no longer requires gradients, and is printed without `grad_fn`"
-_NO_TENSOR = "an object that is not a tensor may have no `detach`"
 
 
 # -- losses that keep their graphs -----------------------------------------------------------------
@@ -34,30 +33,7 @@ _NO_TENSOR = "an object that is not a tensor may have no `detach`"
 def detached(module: SourceModule, kept: KeptGraph) -> Fix:
     """Append ``.detach()`` to the loss that is kept."""
     edits = module.shared(Editor).append(kept.loss, ".detach()")
-    caveats = (
-        [] if kept.differentiated and not kept.listed and _only_numbers_are_read(module, kept) else [_WITHOUT_GRAPH]
-    )
-    if not module.is_plain_tensor(kept.loss):
-        caveats.append(_NO_TENSOR)
-    safety = Safety.UNSAFE if caveats else Safety.SAFE
-    return Fix("detach the loss", safety, edits, "; ".join(caveats) or None)
-
-
-def _only_numbers_are_read(module: SourceModule, kept: KeptGraph) -> bool:
-    """Whether each use of the total adds to it, or reads it as a number."""
-    function = module.function_of(kept.accumulator)
-    if function is None:
-        return False
-    uses = module.names_spelled(kept.accumulator.value, function)
-    return all(_is_number_or_store(module, name) for name in uses)
-
-
-def _is_number_or_store(module: SourceModule, name: cst.Name) -> bool:
-    parent = module.parent(name)
-    if isinstance(parent, cst.Attribute):
-        call = module.parent(parent)
-        return isinstance(call, cst.Call) and call.func is parent and method(call) == "item"
-    return isinstance(parent, (cst.AssignTarget, cst.AugAssign))
+    return Fix("detach the loss", Safety.UNSAFE, edits, _WITHOUT_GRAPH)
 
 
 # -- modes for debugging ---------------------------------------------------------------------------

@@ -75,10 +75,8 @@ class GraphKeptAlive(Rule):
     `eval-without-no-grad` reports.
 
     ## Fix safety
-    The fix appends `.detach()`. It is safe if the total is only read by `.item()`, `loss.backward()` is called on the
-    same variable, and the loss is a plain tensor: the result of a function or layer of PyTorch or of arithmetic with
-    it, or annotated as one. Otherwise it is unsafe: a total without a graph is printed without `grad_fn`, and an object
-    that is not a tensor may have no `detach`.
+    The fix appends `.detach()`. It is unsafe: what is kept no longer requires gradients, and is printed without
+    `grad_fn`.
 
     ## Confirmed by
     Losses that still have an autograd graph when they are added or appended.

@@ -1,249 +1,56 @@
-"""Fixes of TL701: requests for CUDA become a device with a fallback, in all of a function or not at all.
+"""Fixes of TL701, which give code a device with a fallback to the CPU, and of TL702.
 
-A file keeps to one idiom. Moves of tensors and modules use a variable, or the device of a related tensor. Only the
-definition of such a variable, or a default, is written as ``"cuda" if torch.cuda.is_available() else "cpu"``.
+Moves and ``device=`` use a device that there is already, or a variable that is defined after the imports. Where CUDA
+itself is assigned, returned or the default of an option, it becomes ``"cuda" if torch.cuda.is_available() else "cpu"``.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.dominance import dominates, visible_names
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.syntax.calls import argument, is_opaque, literal, method, positional, receiver
-from torchlint.analysis.things.cuda_needs import CudaNeeds, calls_of, outermost_function
-from torchlint.analysis.things.cuda_request import CudaRequest, CudaRequests
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, method, receiver
+from torchlint.analysis.things.cuda_needs import CudaNeeds
+from torchlint.analysis.things.device_in_scope import DevicesInScope
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.knowledge import portability as known
+from torchlint.edit.targets import Targets
+from torchlint.knowledge.tensors import TENSOR_USES
 from torchlint.model import Edit, Fix, Safety
-from torchlint.rules.portability._cuda_devices import FORWARD_KINDS, CudaDevices, DeviceText
+from torchlint.rules.portability._attribute_devices import AttributeDevices
 from torchlint.rules.portability._hardcoded import Hardcoded
-from torchlint.rules.portability._torch_moves import TorchMoves
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.scopes.bindings import Binding
+    from torchlint.analysis.things.cuda_request import CudaRequest
 
-_CPU = "without CUDA the code runs on the CPU instead of raising an error"
+_CPU = "without CUDA the code runs on the CPU instead of raising an error, and the GPU may be another one than before"
 _LOADED = "the loaded tensors are on the CPU, wherever else they are used"
-_INDEX = "the device may have a different index"
-_SCRIPT = "TorchScript cannot use a device that is a global variable"
-_EARLY = "the check for CUDA may run before the visible GPUs are set, or before a fork"
-_DEFINITIONS = (cst.Assign, cst.AnnAssign, cst.Param, cst.Return)
+_DEFINITIONS = (cst.Assign, cst.AnnAssign, cst.Return)
+_NAMES = ("device", "default_device", "torch_device")
 
 
 @or_none
-def portable(module: SourceModule, use: CudaRequest, *, safe: bool) -> Fix | None:
-    """Use a device that falls back to the CPU. ``safe``: the project wants to run without CUDA."""
-    return module.shared(_Repairs).of(use, safe=safe)
-
-
-class _Repair(NamedTuple):
-    """The edits for one request. ``defines`` is true if they define a variable."""
-
-    title: str
-    edits: tuple[Edit, ...]
-    caveats: tuple[str, ...] = ()
-    defines: bool = False
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether nothing changes on a machine with CUDA."""
-        return not self.caveats and not self.defines
-
-    def fix(self, *, safe: bool) -> Fix:
-        safety = Safety.SAFE if safe else Safety.UNSAFE
-        return Fix(self.title, safety, self.edits, None if safe else "; ".join((_CPU, *self.caveats)))
-
-
-class _Repairs:
-    """The repairs of one file, function by function."""
-
-    def __init__(self, module: SourceModule) -> None:
-        self._module = module
-        self._hardcoded = module.shared(Hardcoded)
-        self._devices = module.shared(CudaDevices)
-        self._editor = module.shared(Editor)
-        self._speller = module.shared(Speller)
-        self._moves = module.shared(TorchMoves)
-        self._by_function: dict[cst.FunctionDef | None, dict[cst.CSTNode, _Repair]] = {}
-
-    def of(self, use: CudaRequest, *, safe: bool) -> Fix:
-        """The fix of one request, if its whole function can be fixed. Raises :class:`Unfixable`."""
-        if use.overridable:
-            chosen = self._with_choice(use)
-            return self._as_variable(use, chosen, safe=safe).fix(safe=safe and chosen.is_exact)
-        function = outermost_function(self._module, use.node)
-        repairs = self._repairs(function)
-        if use.node not in repairs:
-            raise Unfixable
-        safe = safe and all(repair.is_exact for repair in repairs.values())
-        return self._as_variable(use, repairs[use.node], safe=safe).fix(safe=safe)
-
-    # -- functions ---------------------------------------------------------------------------------
-
-    @cached_property
-    def _uses(self) -> dict[cst.FunctionDef | None, list[CudaRequest]]:
-        """The requests of each outermost function, and of the code outside of functions."""
-        found: dict[cst.FunctionDef | None, list[CudaRequest]] = {}
-        for use in self._hardcoded.requests.values():
-            if not use.overridable:
-                found.setdefault(outermost_function(self._module, use.node), []).append(use)
-        return found
-
-    def _repairs(self, function: cst.FunctionDef | None) -> dict[cst.CSTNode, _Repair]:
-        """The repairs of all requests of a function; none if one of them cannot be fixed."""
-        if function not in self._by_function:
-            self._by_function[function] = {}
-            uses = self._uses.get(function, [])
-            if uses and not self._is_left_with_cuda(function, uses):
-                with suppress(Unfixable):
-                    self._by_function[function] = self._repair_all(uses)
-        return self._by_function[function]
-
-    def _repair_all(self, uses: list[CudaRequest]) -> dict[cst.CSTNode, _Repair]:
-        placing = [use for use in uses if not self._is_definition(use)]
-        of_related = self._devices.of_related_tensor
-        related = {use.node: found for use in placing if (found := of_related(use.node)) is not None}
-        if any(self._forward_kind(use) not in FORWARD_KINDS and use.node not in related for use in placing):
-            related = {}  # a variable is needed anyway
-        made = {use.node: self._replace_device(use, related.get(use.node)) for use in placing}
-        return {**made, **{use.node: self._with_choice(use) for use in uses if use.node not in made}}
-
-    def _is_left_with_cuda(self, function: cst.FunctionDef | None, uses: list[CudaRequest]) -> bool:
-        """Whether a function needs CUDA, moves something there or compares with it, after all requests are fixed."""
-        if self._module.shared(CudaNeeds).needed_around(uses[0].node):
-            return True
-        repaired = {use.node for use in uses}
-        return any(self._names_cuda(call) for call in calls_of(self._module, function) if call not in repaired)
-
-    def _names_cuda(self, call: cst.Call) -> bool:
-        name = self._module.qualified(call.func)
-        if name == "torch.device":
-            compared = isinstance(self._module.parent(call), (cst.Comparison, cst.ComparisonTarget))
-            return compared and str(literal(positional(call, 0))).startswith("cuda")
-        is_move = name is None and method(call) == "cuda"
-        return is_move and not self._module.shared(CudaRequests).is_not_torch(receiver(call))
-
-    def _forward_kind(self, use: CudaRequest) -> str | None:
-        return self._hardcoded.in_forward(use.node)
-
-    # -- moves and device arguments ----------------------------------------------------------------
-
-    def _replace_device(self, use: CudaRequest, related: DeviceText | None) -> _Repair:
-        node = use.node
-        written = self._replacement(use, related)
-        caveats = (*self._caveats(use), *written.caveats)
-        if use.kind == "method":
-            assert isinstance(node, cst.Call)
-            title, edits = self._replace_cuda_call(node, written)
-        else:
-            named = self._replaced_node(use, written)
-            title, edits = f"use `{written.text}`", (self._editor.replace(named, written.text),)
-        return _Repair(title, (*written.definition, *edits), caveats, bool(written.definition))
-
-    def _replaced_node(self, use: CudaRequest, written: DeviceText) -> cst.BaseExpression:
-        """The node to replace: the string, or all of ``torch.device("cuda")`` by another device object."""
-        node = use.node
-        if use.kind != "device" or not isinstance(node, (cst.SimpleString, cst.Call)):
-            raise Unfixable  # the device of a tensor type cannot be replaced
-        is_object = self._devices.is_object(node)
-        if isinstance(node, cst.SimpleString) or (is_object and written.is_object):
-            return node
-        named = argument(node, "device", 0) or argument(node, "type", 0)
-        if not isinstance(named, cst.SimpleString) or (is_object and len(node.args) > 1):
-            raise Unfixable
-        return named
-
-    def _caveats(self, use: CudaRequest) -> tuple[str, ...]:
-        found = [_INDEX] if use.indexed else []
-        if use.kind == "method":
-            assert isinstance(use.node, cst.Call)
-            found += self._moves.caveats(use.node)
-        if self._moves.are_scripted:
-            found.append(_SCRIPT)
-        return tuple(found)
-
-    def _replacement(self, use: CudaRequest, related: DeviceText | None) -> DeviceText:
-        place = self._forward_kind(use)
-        if place in FORWARD_KINDS:
-            return self._devices.of_input(use.node, str(place))
-        known = self._variable_in_scope(use)
-        if related is not None and (known is None or not known.is_local):
-            return related
-        return known or self._devices.of_attribute(use.node) or self._devices.define(use.node)
-
-    def _variable_in_scope(self, use: CudaRequest) -> DeviceText | None:
-        """A variable in scope that falls back, or will do so once its own function is fixed, or None."""
-        found = self._devices.in_scope(use.node)
-        if found is not None:
-            return found
-        converted = self._devices.converted_in_scope(use.node)
-        if converted is None:
-            return None
-        written, other = converted
-        elsewhere = outermost_function(self._module, other.node)
-        here = outermost_function(self._module, use.node)
-        if elsewhere is not here and other.node not in self._repairs(elsewhere):
-            return None
-        return written
-
-    def _replace_cuda_call(self, call: cst.Call, written: DeviceText) -> tuple[str, tuple[Edit, ...]]:
-        placed = [arg for arg in call.args if arg.keyword is None]
-        if is_opaque(call) or len(placed) > 1 or not isinstance(call.func, cst.Attribute):
-            raise Unfixable
-        module = self._module.value(receiver(call)).kind is Kind.MODULE
-        if module and any(arg.keyword is not None and arg.keyword.value != "device" for arg in call.args):
-            raise Unfixable  # `cuda` of a module rejects this argument, `to` accepts it
-        if f"{dotted(receiver(call))}.device" == written.text:
-            raise Unfixable  # the tensor would be moved to its own device
-        where = argument(call, "device", 0)
-        new = written.text
-        given = (self._editor.replace(where, new),) if where else self._editor.add_first_argument(call, new)
-        return f"use `.to({new})`", (self._editor.replace_inside(call.func.attr, "to"), *given)
-
-    # -- definitions and defaults ------------------------------------------------------------------
-
-    def _is_definition(self, use: CudaRequest) -> bool:
-        """Whether a request defines a variable or a result: ``DEVICE = "cuda"``, ``return torch.device("cuda")``."""
-        named = isinstance(use.node, cst.SimpleString) or self._devices.is_object(use.node)
-        return named and isinstance(self._module.parent(use.node), _DEFINITIONS)
-
-    def _with_choice(self, use: CudaRequest) -> _Repair:
-        """Replace ``"cuda"`` by ``"cuda" if torch.cuda.is_available() else "cpu"``."""
-        node = use.node
-        if use.kind == "autocast":
-            raise Unfixable
-        named = (argument(node, "device", 0) or argument(node, "type", 0)) if isinstance(node, cst.Call) else node
-        if not isinstance(named, cst.SimpleString) or named.prefix or len(named.quote) != 1:
-            raise Unfixable
-        if not isinstance(self._module.parent(named), (cst.Arg, *_DEFINITIONS)):
-            raise Unfixable
-        available = self._speller.spell("torch.cuda.is_available", named)
-        text = f"{named.value} if {available.text}() else {named.quote}cpu{named.quote}"
-        early = (_EARLY,) if any(word in self._module.text for word in known.EARLY_CHECK_WORDS) else ()
-        return _Repair("fall back to the CPU", (self._editor.replace_inside(named, text),), early)
-
-    def _as_variable(self, use: CudaRequest, repair: _Repair, *, safe: bool) -> _Repair:
-        """Replace ``where = torch.device("cuda")`` by a variable, if the file has or gets one."""
-        if use.indexed or not self._devices.is_object(use.node) or not self._is_definition(use):
-            return repair
-        text, edits = self._devices.object_in_scope(use.node), tuple[Edit, ...]()
-        if text is None:
-            if safe or not self._file_defines:
-                return repair
-            written = self._devices.define(use.node)
-            text, edits = written.text, written.definition
-        return _Repair(f"use `{text}`", (*edits, self._editor.replace(use.node, text)), repair.caveats)
-
-    @cached_property
-    def _file_defines(self) -> bool:
-        """Whether the fix of some function defines a variable."""
-        return any(repair.defines for function in self._uses for repair in self._repairs(function).values())
+def portable(module: SourceModule, use: CudaRequest) -> Fix:
+    """Use a device that falls back to the CPU."""
+    if use.kind in ("autocast", "type") or _is_default_argument(module, use):
+        raise Unfixable
+    if not use.overridable and module.shared(CudaNeeds).needed_around(use.node):
+        raise Unfixable
+    if use.overridable or _defines(module, use):
+        return Fix("fall back to the CPU", Safety.UNSAFE, (_choice(module, use.node),), _CPU)
+    text, definition = _device(module, use.node)
+    if use.kind == "method":
+        assert isinstance(use.node, cst.Call)
+        edits = _moved(module, use.node, text)
+        return Fix(f"use `.to({text})`", Safety.UNSAFE, (*definition, *edits), _CPU)
+    edit = module.shared(Editor).replace(_replaced(module, use.node), text)
+    return Fix(f"use `{text}`", Safety.UNSAFE, (*definition, edit), _CPU)
 
 
 @or_none
@@ -251,3 +58,134 @@ def to_host(module: SourceModule, load: cst.Call) -> Fix:
     """Load a checkpoint to the CPU."""
     edits = module.shared(Editor).add_argument(load, 'map_location="cpu"')
     return Fix('pass `map_location="cpu"`', Safety.UNSAFE, edits, _LOADED)
+
+
+# -- definitions and defaults ----------------------------------------------------------------------
+
+
+def _is_default_argument(module: SourceModule, use: CudaRequest) -> bool:
+    """Whether a request is computed when its function or class is defined, as the default of an argument."""
+    if any(isinstance(around, cst.Param) for around in module.ancestors(use.node)):
+        return True
+    return use.overridable and module.class_of(use.node) is not None and module.function_of(use.node) is None
+
+
+def _defines(module: SourceModule, use: CudaRequest) -> bool:
+    """Whether a request is assigned or returned: ``DEVICE = "cuda"``, ``return torch.device("cuda")``."""
+    return isinstance(module.parent(use.node), _DEFINITIONS) and _name(module, use.node) is not None
+
+
+def _name(module: SourceModule, node: cst.CSTNode) -> cst.SimpleString | None:
+    """The string in ``"cuda"`` or ``torch.device("cuda")``, or None for other nodes."""
+    if isinstance(node, cst.Call) and module.qualified(node.func) == "torch.device":
+        node = argument(node, "device", 0) or argument(node, "type", 0) or node
+    return node if isinstance(node, cst.SimpleString) else None
+
+
+def _choice(module: SourceModule, node: cst.CSTNode) -> Edit:
+    named = _name(module, node)
+    if named is None or named.prefix or len(named.quote) != 1:
+        raise Unfixable
+    if not isinstance(module.parent(named), (cst.Arg, *_DEFINITIONS)):
+        raise Unfixable
+    available = module.shared(Speller).spell("torch.cuda.is_available", named)
+    text = f"{named.value} if {available.text}() else {named.quote}cpu{named.quote}"
+    return module.shared(Editor).replace_inside(named, text)
+
+
+# -- moves and device arguments --------------------------------------------------------------------
+
+
+def _moved(module: SourceModule, call: cst.Call, device: str) -> tuple[Edit, ...]:
+    """Turn ``x.cuda()`` into ``x.to(device)``."""
+    placed = [arg for arg in call.args if arg.keyword is None]
+    if is_opaque(call) or len(placed) > 1 or not isinstance(call.func, cst.Attribute):
+        raise Unfixable
+    moved = receiver(call)
+    if f"{dotted(moved)}.device" == device:
+        raise Unfixable  # the tensor would be moved to its own device
+    if module.value(moved).kind is Kind.MODULE and keyword(call, "non_blocking") is not None:
+        raise Unfixable  # `cuda` of a module rejects this argument, `to` accepts it
+    editor, where = module.shared(Editor), argument(call, "device", 0)
+    given = (editor.replace(where, device),) if where is not None else editor.add_first_argument(call, device)
+    return editor.replace_inside(call.func.attr, "to"), *given
+
+
+def _replaced(module: SourceModule, node: cst.CSTNode) -> cst.BaseExpression:
+    """What a device is written instead of: the string, or ``torch.device("cuda")`` where a device is an argument."""
+    if not isinstance(node, cst.Call):
+        assert isinstance(node, cst.SimpleString)
+        return node
+    around = module.parent(node)
+    call = module.parent(around) if isinstance(around, cst.Arg) else None
+    if module.qualified(node.func) == "torch.device" and isinstance(call, cst.Call) and isinstance(around, cst.Arg):
+        if method(call) == "to" or (around.keyword is not None and around.keyword.value == "device"):
+            return node
+        if len(node.args) > 1:
+            raise Unfixable
+    named = argument(node, "device", 0) or argument(node, "type", 0)
+    if not isinstance(named, cst.SimpleString):
+        raise Unfixable
+    return named
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
+
+def _device(module: SourceModule, place: cst.CSTNode) -> tuple[str, tuple[Edit, ...]]:
+    """A device that can replace CUDA at a place, and the edits that define it. Raises :class:`Unfixable`."""
+    kind = module.shared(Hardcoded).in_forward(place)
+    if kind in ("module", "function", "lightning"):
+        return _of_argument(module, place, 0 if kind == "lightning" else 1), ()
+    found = module.shared(DevicesInScope).at(place)
+    name = found.name if found is not None else _converted(module, place)
+    if name is not None:
+        return name, ()
+    attribute = module.shared(AttributeDevices).at(place)
+    return (module.code(attribute), ()) if attribute is not None else _defined(module, place)
+
+
+def _of_argument(module: SourceModule, place: cst.CSTNode, number: int) -> str:
+    """The device of ``self`` in a Lightning module, or else of the input of ``forward``."""
+    function = module.function_of(place)
+    if function is None or function.name.value not in ("forward", "training_step", "validation_step"):
+        raise Unfixable  # a function inside
+    params = function.params.params
+    binding = module.binding_of(params[number].name) if len(params) > number else None
+    if binding is None or (number and not _is_tensor(module, binding)):
+        raise Unfixable
+    return f"{binding.name}.device"
+
+
+def _is_tensor(module: SourceModule, input_: Binding) -> bool:
+    """Whether an input is a tensor by its annotation, or is used like one."""
+    if module.evaluator.bound(input_).kind is Kind.TENSOR:
+        return True
+    around = map(module.parent, module.uses(input_))
+    return any(isinstance(one, cst.Attribute) and one.attr.value in TENSOR_USES for one in around)
+
+
+def _converted(module: SourceModule, place: cst.CSTNode) -> str | None:
+    """A variable in scope that names CUDA, and falls back to the CPU once its own definition is fixed, or None."""
+    requests = module.shared(Hardcoded).requests.values()
+    defining = {use.node for use in requests if not use.overridable and _defines(module, use)}
+
+    def falls_back(_: str, bindings: list[Binding]) -> bool:
+        return len(bindings) == 1 and bindings[0].value in defining and not bindings[0].path
+
+    found = visible_names(module, place, falls_back)
+    return next((name for name, [binding] in found if dominates(module, binding.statement, place)), None)
+
+
+def _defined(module: SourceModule, place: cst.CSTNode) -> tuple[str, tuple[Edit, ...]]:
+    """Define a device after the imports, under an unused name."""
+    speller, editor = module.shared(Speller), module.shared(Editor)
+    last = speller.last_import()
+    name = next((name for name in _NAMES if not speller.is_bound(name)), None)
+    if name is None or not module.comes_before(last, place) or module.names.star_imports():
+        raise Unfixable
+    after = module.tree.body[list(module.tree.body).index(last) + 1]
+    device, available = (speller.spell(one, after).text for one in ("torch.device", "torch.cuda.is_available"))
+    cuda, cpu = (module.shared(Targets).quoted(one, last) for one in ("cuda", "cpu"))
+    line = f"{editor.newline()}{name} = {device}({cuda} if {available}() else {cpu})"
+    return name, (editor.insert_after(last, line),)

@@ -15,7 +15,7 @@ _CAUSE = "requests for CUDA"
 
 
 class PortabilityOptions(NamedTuple):
-    """``portable`` means that the project should run on the CPU if CUDA is not available, which makes fixes safe."""
+    """``portable`` means that the project should run on the CPU if CUDA is not available."""
 
     portable: bool = False
 
@@ -88,20 +88,18 @@ class HardcodedCuda(Rule):
     none.
 
     ## Fix safety
-    The fix is unsafe, since code that raised an error then runs on the CPU. A function is fixed completely or not
-    at all: there is no fix if it also calls `.cuda(index)`, moves something under a guard, or needs CUDA for
-    something else: by functions that raise without it, such as `torch.cuda.synchronize()`, or by collectives.
+    There are fixes where the project asks for them: with `rules.hardcoded-cuda.portable = true`, or where the rule is
+    selected by its id, its name, its topic or a prefix such as `TL7`. They are unsafe: without CUDA the code runs on
+    the CPU instead of raising an error, and the device may be another GPU than before. TorchScript cannot use a device
+    that is a global variable, and a check for CUDA at the head of a file comes before what the program sets later.
 
-    Moves and `device=` get an existing device: in `forward` that of the input (`x.device`), else that of the tensor
-    that a new one is combined with, else a variable in scope that falls back to the CPU, preferably one of the
-    function itself, else `self.device` or the device of another object that the function uses as a device
-    (`values.device`). What an option sets for another purpose (`args.teacher_device`) is not used. If there is
-    none, the fix defines `device` after the imports, under a name that is not used in the file. If CUDA is
-    assigned to a variable or is a default, `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
-
-    With `rules.hardcoded-cuda.portable = true`, fixes that change nothing on a machine with CUDA are safe: the whole
-    function uses the same device with the same index, for tensors and modules of torch. A module with a method `cuda`
-    or `to` of its own is not one.
+    Moves and `device=` get an existing device: in `forward` that of the input (`x.device`), else a variable in scope
+    that falls back to the CPU, else `self.device` or the device of another object that the function uses as a device
+    (`values.device`). What an option sets for another purpose (`args.teacher_device`) is not used. If there is none,
+    the fix defines `device` after the imports, under a name that is not used in the file. If CUDA is assigned to a
+    variable, returned or the default of an option, `"cuda"` becomes `"cuda" if torch.cuda.is_available() else "cpu"`.
+    There is no fix for default arguments, nor in functions that need CUDA for something else: by functions that raise
+    without it, such as `torch.cuda.synchronize()`, or by collectives.
 
     ## Confirmed by
     In a run with `--on cpu`, the program fails at this line, or with the device requested there. Other runs do not
@@ -138,7 +136,7 @@ class HardcodedCuda(Rule):
 
         message, evidence = self.module.shared(Advice).message(request)
         severity = Severity.WARNING if self._is_wanted(request) else Severity.INFO
-        fix = portable(self.module, request, safe=self.options.portable)
+        fix = portable(self.module, request) if self.options.portable or self.named else None
         self.report(request.node, message, evidence=evidence, severity=severity, fix=fix, cause=_CAUSE)
 
     def _is_wanted(self, request: CudaRequest) -> bool:

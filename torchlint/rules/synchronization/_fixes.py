@@ -12,7 +12,6 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.read import Read
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
-from torchlint.knowledge.tensors import RESHAPING
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.synchronization._elements import ElementReads
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 
 _NESTED = "elements with several numbers no longer raise an error, and a zero-dimensional tensor gives its only number"
-_OWN_METHODS = "an object that is not a plain tensor may have methods of its own, which give something else"
 _WAIT = "the host no longer waits here, on which a measurement or a reader of the memory out of sight may rely"
 _UNCHECKED = "invalid parameters, and values outside of the support, no longer raise an error"
 _SUM = "the sum is rounded in the tensor's dtype instead of float64, and all parameters must be on one device"
@@ -62,21 +60,9 @@ def _read_as_list(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
         raise Unfixable
     if isinstance(read.node, cst.Call) and not _gives_same_number(module, read.node, tensor.dtype):
         raise Unfixable
-    flat = tensor.rank == 1 and not _may_be_reshaped(module, loop.for_in.iter)
-    caveats = [*([] if flat else [_NESTED]), *([] if module.is_plain_tensor(loop.for_in.iter) else [_OWN_METHODS])]
-    text = f"{editor.receiver(loop.for_in.iter)}{'' if flat else '.flatten()'}.tolist()"
-    edit = editor.replace_inside(loop, text)
-    title = "read the whole tensor once, with `.tolist()`"
-    return Fix(title, Safety.UNSAFE if caveats else Safety.SAFE, (edit,), "; ".join(caveats) or None)
-
-
-def _may_be_reshaped(module: SourceModule, node: cst.BaseExpression) -> bool:
-    """Whether a variable may have another shape than the tensor that was assigned to it.
-
-    Methods such as ``unsqueeze_`` change it in place, and functions that share the variable may replace it.
-    """
-    changing = ("global ", "nonlocal ", *(f".{name}(" for name in RESHAPING))
-    return isinstance(node, cst.Name) and any(word in module.text for word in changing)
+    flat = "" if tensor.rank == 1 else ".flatten()"
+    edit = editor.replace_inside(loop, f"{editor.receiver(loop.for_in.iter)}{flat}.tolist()")
+    return Fix("read the whole tensor once, with `.tolist()`", Safety.UNSAFE, (edit,), _NESTED)
 
 
 def _is_plain_read(loop: cst.ListComp | cst.GeneratorExp, read: Read) -> bool:

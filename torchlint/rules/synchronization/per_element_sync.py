@@ -74,10 +74,9 @@ class PerElementSync(Rule):
     an accelerator, and in files that move nothing to one.
 
     ## Fix safety
-    `[v.item() for v in t]` becomes `t.tolist()`, which is safe if `t` is proved to be a plain tensor with one
-    dimension, whose shape nothing in the file changes in place. (`float(v)` warns if the tensor requires a gradient;
-    `tolist` does not.) `t.flatten().tolist()` for other tensors is unsafe, and so is summing over parameters on the
-    device with a single read at the end, which rounds in the tensor's dtype. There is no fix for other loops.
+    `[v.item() for v in t]` becomes `t.tolist()`, or `t.flatten().tolist()` if `t` may have more than one dimension. It
+    is unsafe: elements with several numbers no longer raise an error. So is summing over parameters on the device with
+    a single read at the end, which rounds in the tensor's dtype. There is no fix for other loops.
 
     ## Confirmed by
     More than ten synchronizations per step at the line.

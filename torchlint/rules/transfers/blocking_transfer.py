@@ -72,13 +72,10 @@ class BlockingTransfer(Rule):
     accelerators other than CUDA: MPS and XPU do not protect asynchronous copies, so keep them blocking.
 
     ## Fix safety
-    `non_blocking=True` is added, but not if the loader is known not to pin memory: CUDA copies from pageable memory
-    only after all queued work is done, with or without the argument, and the edit would do nothing. If `--fix` pins the
-    loader (TL401), it adds the argument in its next round. If it is not known whether the loader pins, there is a fix,
-    since nothing is lost by it. Safe where the target is CUDA, the tensor comes from torch's own `DataLoader` with
-    default collation, nothing but the move reads it, no streams are used, and no linted file defines a class with a
-    method `to` or `cuda` of its own, which may not take the argument. Otherwise unsafe: if the source is written to
-    before the copy is done, the copy changes, and on MPS and XPU the source is not protected.
+    `non_blocking=True` is added where the loader pins memory. If it does not, and is made with workers in the same
+    file, the fix also pins it (TL401), since CUDA copies from pageable memory only after all queued work is done, with
+    or without the argument. In other cases there is no fix. It is unsafe: a write to the batch on the host before its
+    copy is done would change the copy.
 
     ## Confirmed by
     A synchronization at the line in every step, and a shorter step without it.

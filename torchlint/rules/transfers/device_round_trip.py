@@ -57,12 +57,10 @@ class DeviceRoundTrip(Rule):
     determinism, memory), in exception handlers, while a program is exported or traced, and for modules.
 
     ## Fix safety
-    `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`. This is safe if `x` is
-    proved to have the dtype that the Python number would get: int64, bool, or float32, unless a linted file sets a
-    default dtype. It is unsafe if `x` may be something else than a plain tensor. Removing both
-    moves of a method chain is unsafe: kernels on the device may round differently, and the result stays on the
-    device of the input. There is no fix if the round trip goes through variables or NumPy, or if a method in
-    between works in place.
+    `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`. This is unsafe: the copy has the
+    dtype and the device of `x`. Removing both moves of a method chain is unsafe as well: kernels on the device may
+    round differently, and the result stays on the device of the input. There is no fix if the round trip goes through
+    variables or NumPy, or if a method in between works in place.
 
     ## Confirmed by
     A copy from the device is followed, in the same step, by a copy of derived data to it; both are counted with

@@ -71,9 +71,8 @@ class UnsafeNonblockingDownload(Rule):
     which CUDA waits, and where the result is only returned, stored or passed on.
 
     ## Fix safety
-    Removing `non_blocking=True` is safe: the copy then waits, and the host reads the values that the program means. It
-    is unsafe where a linted file defines a class with a method `to`, `cuda` or `copy_` of its own, which may need the
-    argument, unless the receiver is proved to be a plain tensor.
+    Removing `non_blocking=True` makes the host wait for the copy, and read the values that the program means. It is
+    unsafe, since an object of another class may need the argument.
 
     ## Confirmed by
     Asynchronous copies to the host at the line. A run cannot prove that values are wrong: it is a race.

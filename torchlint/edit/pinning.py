@@ -1,0 +1,35 @@
+"""Pinned memory for the batches of a data loader: the edits for TL401, and for TL202 if it needs them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torchlint.analysis.syntax.calls import is_opaque
+from torchlint.edit.editor import Editor, Unfixable
+from torchlint.edit.names import Speller
+
+if TYPE_CHECKING:
+    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.things.loader import Loader
+    from torchlint.model import Edit
+
+CAVEAT = (
+    "pinned memory is not paged out, and pinning fails or has no effect for tensors on a device, sparse tensors and "
+    "objects of other classes"
+)
+
+
+def edits(module: SourceModule, loader: Loader) -> tuple[Edit, ...]:
+    """Set ``pin_memory=torch.cuda.is_available()``. Raises :class:`Unfixable`."""
+    call, written = loader.call, loader.arguments("pin_memory")
+    if is_opaque(call) or loader.unpinnable or not loader.has_workers:
+        raise Unfixable  # it may be given in `**kwargs`; without workers, the main thread would do the pinning
+    if any(isinstance(around, cst.Param) for around in module.ancestors(call)):
+        raise Unfixable  # a default argument is computed when the module is imported, maybe before a fork
+    editor = module.shared(Editor)
+    available = module.shared(Speller).spell("torch.cuda.is_available", call, importing=True)
+    value = f"{available.text}()"
+    added = (editor.replace(written[0], value),) if written else editor.add_argument(call, f"pin_memory={value}")
+    return (*available.edits, *added)
