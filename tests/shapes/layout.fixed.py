@@ -8,8 +8,7 @@ from torch.utils.data import DataLoader
 def comment_inside_the_call(path, device):
     return torch.tensor(  # read once
         np.load(path),  # from the disk
-        device=device,
-    )
+    ).to(device)
 
 
 def comment_between_the_links(n, device):
@@ -22,73 +21,73 @@ def comment_between_the_links(n, device):
 
 def chain_over_several_lines(path, device):
     return (
-        torch.tensor(np.load(path), dtype=torch.float32, device=device)
+        torch.tensor(np.load(path))
         .unsqueeze(0)
+        .float()
+        .to(device)
     )
 
 
 def continued_with_backslashes(path, device):
-    x = torch.tensor(np.load(path), device=device)
+    x = torch.tensor(np.load(path)) \
+        .to(device)
     return x
 
 
 def trailing_comma(device):
-    return torch.zeros(2, 3, device=device,)
+    return torch.zeros(2, 3,).to(device)
 
 
 def one_argument_a_line(device):
     return torch.zeros(
         2,
         3,
-        device=device,
-    )
+    ).to(device)
 
 
 def no_trailing_comma(device):
     return torch.full(
         (2, 3),
-        0.5,  # half
-        device=device
-    )
+        0.5  # half
+    ).to(device)
 
 
 def no_trailing_comma_and_no_comment(device):
     return torch.full(
         (2, 3),
-        0.5,
-        device=device
-    )
+        0.5
+    ).to(device)
 
 
 def parentheses_around(device):
-    return ((torch.zeros)((2, 3), device=(device)))
+    return ((torch.zeros)((2, 3))).to((device))
 
 
 def semicolons(device):
-    a = torch.zeros(3, device=device); b = torch.ones(3, device=device); return a + b
+    a = torch.zeros(3).to(device); b = torch.ones(3).to(device); return a + b
 
 
 def moved_among_semicolons(device):
-    a = torch.zeros(3, device=device); return a
+    a = torch.zeros(3); a = a.to(device); return a
 
 
 def one_line_suite(device, flag):
-    if flag: return torch.zeros(3, device=device)
+    if flag: return torch.zeros(3).to(device)
     return None
 
 
 def in_a_lambda(device):
-    return lambda n: torch.zeros(n, 2, device=device)
+    return lambda n: torch.zeros(n, 2).to(device)
 
 
 def walrus(device):
-    if (z := torch.zeros(3, device=device)).sum() > 0:
+    if (z := torch.zeros(3).to(device)).sum() > 0:
         return z
     return None
 
 
 def f_string(device):
-    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device="cuda")}', f"""{torch.zeros(3, device='cuda')}"""
+    return f"{torch.zeros(3).to(device)}", f'{torch.zeros(3, device="cuda")}', f"""{torch.zeros(3, device='cuda')}"""
 
 
 def default_argument(x=torch.zeros(3, device="cuda")):
@@ -101,11 +100,11 @@ def decorated(make):
 
 @decorated(torch.zeros(3, device="cuda"))
 def conditional(device, flag):
-    return torch.zeros(3, device=device) if flag else torch.ones(3, device=device)
+    return torch.zeros(3).to(device) if flag else torch.ones(3).to(device)
 
 
 def chained_comparison(device):
-    return 0 < torch.zeros(3, device=device).sum() < 1
+    return 0 < torch.zeros(3).to(device).sum() < 1
 
 
 def single_quotes(dataset, model):
@@ -118,16 +117,16 @@ class Body:
     table = torch.zeros(3, device="cuda")
 
     async def later(self, device):
-        return await self.send(torch.zeros(3, device=device))
+        return await self.send(torch.zeros(3).to(device))
 
 
 def nested_fixes(device):
-    return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros(2, 2, dtype=torch.float64, device=device)
+    return torch.tensor([np.zeros(3), np.ones(3)]).to(device), torch.from_numpy(np.zeros((2, 2))).to(device)
 
 
 def nested_in_each_other(device):
-    return torch.full((2,), float(torch.zeros(1, device=device).sum()), device=device)
+    return torch.full((2,), float(torch.zeros(1).to(device).sum())).to(device)
 
 
 def tabs_and_spaces(device):
-	return torch.zeros( 3, device=device )
+	return torch.zeros( 3 ).to( device )

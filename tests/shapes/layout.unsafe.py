@@ -69,7 +69,7 @@ def semicolons(device):
 
 
 def moved_among_semicolons(device):
-    a = torch.zeros(3, device=device); return a
+    a = torch.zeros(3); a = a.to(device); return a
 
 
 def one_line_suite(device, flag):
@@ -122,7 +122,7 @@ class Body:
 
 
 def nested_fixes(device):
-    return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros(2, 2, dtype=torch.float64, device=device)
+    return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros((2, 2), dtype=torch.float64, device=device)
 
 
 def nested_in_each_other(device):

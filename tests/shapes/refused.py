@@ -73,10 +73,6 @@ def rows_of_different_lengths(n):
     return torch.tensor([[0] * i for i in range(n)])
 
 
-def fraction_cut_off(n):
-    return torch.tensor(np.full((2,), 1.5, dtype=np.int64))
-
-
 def with_an_offset(n):
     return torch.tensor(np.eye(3, k=1))
 
