@@ -47,9 +47,9 @@ def class_weights(labels, device):
     return torch.tensor(weights).float().to(device)
 
 
-def smooth(labels, device, amount=0.1):
+def smooth(labels, amount=0.1):
     """One-hot labels that leave some probability to every class."""
-    target = torch.zeros(len(labels), CLASSES).to(device)
+    target = torch.zeros(len(labels), CLASSES).to(labels.device)
     target.scatter_(1, labels.unsqueeze(1), 1.0)
     return target * (1 - amount) + amount / CLASSES
 
@@ -62,7 +62,7 @@ def train(model, loader, optimizer, scaler, weights, device):
         labels = labels.to(device, non_blocking=True)
         optimizer.zero_grad()
         with torch.autocast(device.type, enabled=scaler.is_enabled()):
-            loss = F.cross_entropy(model(images), smooth(labels, device), weight=weights)
+            loss = F.cross_entropy(model(images), smooth(labels), weight=weights)
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()

@@ -21,7 +21,7 @@ from torchlint.notebook.book import Book
 from torchlint.text.lines import split_lines
 
 pytestmark = pytest.mark.usefixtures("folder")
-CODE = "import torch\n\n\ndef load(device):\n    return torch.zeros(3).to(device)\n"
+CODE = "import torch\n\n\ndef load(y):\n    return torch.zeros(3).to(y.device)\n"
 
 
 @pytest.fixture
@@ -214,8 +214,8 @@ def test_a_string_that_one_cell_opens_and_another_closes_is_an_error_in_both(rep
 
 def test_what_stands_for_commands_and_cells_occurs_nowhere_in_the_notebook(report: Report) -> None:
     names = "_m0 = _c0 = _q0 = _x0 = _command_0_0 = 1\n# %% cell 3\n# %%% cell 2"
-    before = notebook("import torch", names, "!ls\nx = torch.zeros(3).to(device)")
-    assert fixed(report, before) == before.replace("zeros(3).to(device)", "zeros(3, device=device)")
+    before = notebook("import torch", names, "!ls\nx = torch.zeros(3).to(y.device)")
+    assert fixed(report, before) == before.replace("zeros(3).to(y.device)", "zeros(3, device=y.device)")
 
 
 # -- suppressions ------------------------------------------------------------------------------------
@@ -377,17 +377,17 @@ STYLES: list[Callable[[str], str]] = [
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_fix_changes_only_the_code_that_it_fixes(report: Report, style: Callable[[str], str], whole: bool) -> None:
-    cell = code("!ls 'é/\n# é\nx = torch.zeros(3).to(device)  # é/ü\n%matplotlib inline\n")
+    cell = code("!ls 'é/\n# é\nx = torch.zeros(3).to(y.device)  # é/ü\n%matplotlib inline\n")
     if whole:
         cell["source"] = "".join(cell["source"])
-    output = {"output_type": "stream", "name": "stdout", "text": ["torch.zeros(3).to(device)\n", "é\n"]}
+    output = {"output_type": "stream", "name": "stdout", "text": ["torch.zeros(3).to(y.device)\n", "é\n"]}
     before = style(
         notebook(
-            "import torch\ndevice = d()", markdown("torch.zeros(3).to(device) é"), cell, code("é", outputs=[output])
+            "import torch\ndevice = d()", markdown("torch.zeros(3).to(y.device) é"), cell, code("é", outputs=[output])
         )
     )
-    place = before.rindex("x = torch.zeros(3).to(device)")
-    after = before[:place] + before[place:].replace("zeros(3).to(device)", "zeros(3, device=device)", 1)
+    place = before.rindex("x = torch.zeros(3).to(y.device)")
+    after = before[:place] + before[place:].replace("zeros(3).to(y.device)", "zeros(3, device=y.device)", 1)
     assert fixed(report, before) == after
     assert fixed(report, after) == after
 
@@ -400,17 +400,17 @@ def test_a_line_that_is_added_is_one_more_in_the_list_of_lines() -> None:
 
 
 def test_code_of_a_cell_with_windows_newlines_keeps_them(report: Report) -> None:
-    before = notebook(code("import torch\r\ndevice = d()\r\nx = torch.zeros(3).to(device)\r\n"))
-    assert fixed(report, before) == before.replace("zeros(3).to(device)", "zeros(3, device=device)")
+    before = notebook(code("import torch\r\ndevice = d()\r\nx = torch.zeros(3).to(y.device)\r\n"))
+    assert fixed(report, before) == before.replace("zeros(3).to(y.device)", "zeros(3, device=y.device)")
 
 
 def test_the_diff_shows_cells(report: Report) -> None:
-    write("a.ipynb", notebook("import torch", "%time x = torch.zeros(3).to(device)\n!ls"))
+    write("a.ipynb", notebook("import torch", "%time x = torch.zeros(3).to(y.device)\n!ls"))
     status, output = report("--diff", "--select", "TL104", "a.ipynb")
     assert status == 1
     assert output == (
         "--- a.ipynb:cell 2\n+++ a.ipynb:cell 2\n@@ -1,2 +1,2 @@\n"
-        "-%time x = torch.zeros(3).to(device)\n+%time x = torch.zeros(3, device=device)\n !ls\n"
+        "-%time x = torch.zeros(3).to(y.device)\n+%time x = torch.zeros(3, device=y.device)\n !ls\n"
     )
     assert "zeros(3).to" in Path("a.ipynb").read_text()
 
@@ -443,11 +443,11 @@ def test_a_notebook_is_read_from_standard_input(
         main(["-", "--select", "TL104", *name, *options])
         return capsys.readouterr().out
 
-    text = notebook("import torch", "x = torch.zeros(3).to(device)")
+    text = notebook("import torch", "x = torch.zeros(3).to(y.device)")
     shown = name[1] if name else "<stdin>"
     assert piped("--output-format", "concise").startswith(f"{shown}:cell 2:1:5: TL104")
-    assert "1 | x = torch.zeros(3).to(device)" in piped("--show-info")
-    assert piped("--fix") == text.replace("zeros(3).to(device)", "zeros(3, device=device)")
+    assert "1 | x = torch.zeros(3).to(y.device)" in piped("--show-info")
+    assert piped("--fix") == text.replace("zeros(3).to(y.device)", "zeros(3, device=y.device)")
     assert piped("--diff").startswith(f"--- {shown}:cell 2\n")
     text = "\ufeff" + text
     assert piped("--output-format", "concise").startswith(f"{shown}:cell 2:1:5: TL104")
@@ -491,8 +491,8 @@ def test_a_moved_cell_keeps_the_fingerprints_of_its_findings(report: Report) -> 
 
 def test_large_outputs_do_not_count_as_code(report: Report) -> None:
     image = {"output_type": "display_data", "data": {"image/png": "torch" * 2_000_000, "x": [1.5] * 50_000}}
-    before = notebook("import torch", code("x = torch.zeros(3).to(device)", outputs=[image]))
-    assert fixed(report, before) == before.replace("zeros(3).to(device)", "zeros(3, device=device)")
+    before = notebook("import torch", code("x = torch.zeros(3).to(y.device)", outputs=[image]))
+    assert fixed(report, before) == before.replace("zeros(3).to(y.device)", "zeros(3, device=y.device)")
 
 
 def test_a_notebook_above_the_limit_is_said(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -505,10 +505,9 @@ def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
 
 
 DATA = """
-    import numpy as np
     import torch
     def ones(n):
-        return torch.from_numpy(np.ones((n, 2), dtype=np.float32))
+        return torch.FloatTensor(n, 2).fill_(1)
 """
 
 
