@@ -42,7 +42,7 @@ class FollowedNodes:
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
         place = self._ranges.get(node) if self._tensors else None
-        return self._tensors[place] if place is not None else None
+        return self._tensors.get(place) if place is not None else None
 
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
@@ -72,8 +72,9 @@ class FollowedNodes:
         """The outermost expressions with these ranges."""
         wanted = set(places)
         found: dict[Range, cst.BaseExpression] = {}
+        at = self._range if self._light is None else self._light.get
         for node in descendants(self._tree) if wanted else ():
-            if isinstance(node, cst.BaseExpression) and (place := self._range(node)) in wanted:
+            if isinstance(node, cst.BaseExpression) and (place := at(node)) in wanted:
                 found.setdefault(place, node)
         return found
 
