@@ -241,6 +241,7 @@ def _ended_well(done: Done) -> bool:
 
 
 @needs_wait4
+@pytest.mark.exhaustive
 def test_without_each_layer_the_same_is_found(tmp_path: Path) -> None:
     code = "import torch\n\n\ndef f(loader, device):\n    for x in loader:\n        torch.zeros(3).to(device)\n"
     (tmp_path / "case.py").write_text(code, encoding="utf-8")
