@@ -2,8 +2,8 @@
 
 ``python benchmarks/field.py FOLDER`` fetches the repositories of ``benchmarks/survey/repositories.jsonl`` into FOLDER
 (``FOLDER/owner+name``, each at its commit, unless it is there already), lints each as one project with the rules that
-are on by default, and without any configuration of the repository, and writes the counts to
-``benchmarks/survey/counts.jsonl``, with the commit of torchlint. Nothing of the code is executed, or kept in this repository. Then it draws the
+are on by default, and without any configuration of the repository, and writes the counts and torchlint's commit to
+``benchmarks/survey/counts.jsonl``. Nothing of the code is executed, or kept in this repository. Then it draws the
 figures in ``docs/field/`` and writes the tables in ``docs/field.md``; ``--draw`` does only that.
 """
 

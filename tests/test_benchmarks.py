@@ -23,7 +23,9 @@ def row(wall: float, cpu: float = 1.0, peak: float = 50.0) -> Row:
 
 
 def suite(name: str, rows: dict[str, Row], cores: int = 2) -> Suite:
-    return Suite(name, f"tree {name}", 1304, 5_465_083, "2026-01-31", "0123456789", "Linux", cores, {"torchlint": "1.2"}, rows)
+    return Suite(
+        name, f"tree {name}", 1304, 5_465_083, "2026-01-31", "0123456789", "Linux", cores, {"torchlint": "1.2"}, rows
+    )
 
 
 def by_text(words: str) -> goals.Goal:

@@ -37,7 +37,7 @@ def today() -> str:
 
 
 def ages(commits: Iterable[str], root: Path = ROOT) -> dict[str, int | None]:
-    """How many commits have followed each; None for one that this checkout does not know, as a shallow clone may not."""
+    """How many commits have followed each; None for one that is not known here, as in a shallow clone."""
     return {commit: _followers(root, commit) for commit in sorted(set(commits))}
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import corpora
 
-from timing import contestants as c
 from timing import commits, environments, trees
+from timing import contestants as c
 from timing.measure import Contestant, Done, measure, run
 from timing.record import BenchmarkError, Suite
 from timing.trees import Tree
