@@ -3,7 +3,8 @@
 It times whole processes including start-up, in alternating order, on two processors, after reading all files once.
 Every linter, and torchlint as installed by pre-commit, has its own environment in the cache folder, which this script
 creates. ``--write`` stores the measurements in benchmarks/results.json, with the commit that was measured, and writes
-the tables of docs/speed.md; suites that were not measured keep their old figures. ``--render`` only writes the tables.
+the tables of docs/speed.md; suites that were not measured keep their figures, unless too many commits have followed.
+``--render`` only writes the tables.
 ``--check`` compares one ratio with the stored one, and warns. ``--age`` fails if a stored measurement is too old.
 """
 
@@ -13,7 +14,7 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import corpora
@@ -81,6 +82,11 @@ def _bench(options: argparse.Namespace, scratch: Path) -> Bench:
     return Bench(python, Place(scratch, variables), options.cache, repeat, options.peer_repeat, commit)
 
 
+def _of_late(kept: Mapping[str, Suite]) -> dict[str, Suite]:
+    """The suites whose measurements are not too old to be shown."""
+    return {name: suite for name, suite in kept.items() if not commits.problem([suite.commit])}
+
+
 def _measure(bench: Bench, wanted: Sequence[str], *, keep: bool) -> None:
     """Measure one suite after the other; completed suites are kept if a later one fails."""
     fresh: dict[str, Suite] = {}
@@ -88,7 +94,7 @@ def _measure(bench: Bench, wanted: Sequence[str], *, keep: bool) -> None:
         print(f"{name}:", file=sys.stderr)
         fresh[name] = SUITES[name](bench)
         if keep:
-            record.save({**record.load(), name: fresh[name]})
+            record.save({**_of_late(record.load()), name: fresh[name]})
             page.write("speed", table.page(record.load()))
     print(table.page(fresh))
 

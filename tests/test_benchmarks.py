@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import corpora
@@ -157,6 +158,13 @@ def test_measurements_are_too_old_after_too_many_commits(checkout: Git, monkeypa
     assert commits.problem([first], checkout.folder) == ""
     monkeypatch.setattr(commits, "MOST", 0)
     assert commits.problem([first], checkout.folder).startswith(f"1 commits have followed {first}")
+
+
+def test_measurements_that_are_too_old_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "problem", lambda given: "too old" if given == ["0123456789"] else "")
+    old = suite("timm", {contestants.COLD: row(2.0)})
+    new = replace(old, name="utils", commit="9876543210")
+    assert speed._of_late({"timm": old, "utils": new}) == {"utils": new}
 
 
 def test_a_commit_that_is_not_in_the_history_is_too_old(checkout: Git) -> None:
