@@ -1,7 +1,7 @@
 """Kills, interrupts, full disks and concurrent runs: nothing is lost or half-written, and every fault is one line.
 
-The experiments are those of ``scripts/faults.py``, with lower counts. Those with kills at random times are exhaustive: a
-kill at each step of a write is tried always.
+The experiments are those of ``scripts/faults.py``, with lower counts. Those with kills at random times are exhaustive;
+a kill at each step of a write is always tried.
 """
 
 from __future__ import annotations
