@@ -81,6 +81,15 @@ def test_the_page_gets_its_tables() -> None:
     assert "| b/two | 11111111 | 1 | 500 | 1 | 0 |" in page
 
 
+def test_the_page_says_which_rules_do_not_warn_any_more() -> None:
+    markers = "".join(f"<!-- {name}:begin --><!-- {name}:end -->\n" for name in ("survey", "rules", "repositories"))
+    older = SOME[0]._replace(findings=(counts.Count("TL203", "warning", 1), counts.Count("TL701", "warning", 1)))
+    assert "Changed since" not in tables.written(markers, SOME, "")
+    assert "Changed since then: TL203 (retired); TL701 (no warnings by default)." in tables.written(
+        markers, [*SOME, older], ""
+    )
+
+
 def test_the_figures_are_svg_with_the_names_of_the_rules() -> None:
     drawn = figures.all_of(SOME)
     assert set(drawn) == {"problems", "density", "topics"}
