@@ -5,7 +5,7 @@ FOLDER (``FOLDER/owner+name``, at the commits that the file names; nothing is fe
 prints, for each rule and for the repositories seen and unseen while the rules were written:
 
 - *sites*: labeled places, and how many of them are labeled ``flag``;
-- *found*: places labeled ``flag`` at which torchlint speaks (recall);
+- *found*: places labeled ``flag`` at which torchlint speaks, at any severity;
 - *right*: of its warnings and errors at labeled places, those not labeled ``silent`` (precision).
 
 A place counts as found when a finding of the rule covers its line or names it as evidence.

@@ -2,7 +2,7 @@
 
 ``python benchmarks/field.py FOLDER`` fetches the repositories of ``benchmarks/survey/repositories.jsonl`` into FOLDER
 (``FOLDER/owner+name``, each at its commit, unless it is there already), lints each as one project with the rules that
-are on by default, and without any configuration of the repository, and writes the counts to
+are on by default, and without any configuration of the repository, and writes the counts and torchlint's commit to
 ``benchmarks/survey/counts.jsonl``. Nothing of the code is executed, or kept in this repository. Then it draws the
 figures in ``docs/field/`` and writes the tables in ``docs/field.md``; ``--draw`` does only that.
 """
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from survey import checkouts, counts, figures, tables
+from timing import commits
 
 HERE = Path(__file__).parent
 REPOSITORIES, COUNTS = HERE / "survey" / "repositories.jsonl", HERE / "survey" / "counts.jsonl"
@@ -31,12 +32,12 @@ def surveyed(folder: Path) -> list[counts.Counts]:
     return found
 
 
-def write_page(found: Sequence[counts.Counts]) -> None:
+def write_page(when: str, found: Sequence[counts.Counts]) -> None:
     """Draw the figures and write the tables of the page."""
     FIGURES.mkdir(exist_ok=True)
     for name, drawn in figures.all_of(found).items():
         (FIGURES / f"{name}.svg").write_text(drawn, encoding="utf-8")
-    PAGE.write_text(tables.written(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    PAGE.write_text(tables.written(PAGE.read_text(encoding="utf-8"), found, when), encoding="utf-8")
 
 
 def main() -> None:
@@ -48,8 +49,9 @@ def main() -> None:
     if arguments.draw == (arguments.folder is not None):
         parser.error("name a folder, or give --draw")
     if not arguments.draw:
-        counts.write(surveyed(arguments.folder.resolve()), COUNTS)
-    write_page(counts.read(COUNTS))
+        when = commits.stamp()
+        counts.write(surveyed(arguments.folder.resolve()), when, COUNTS)
+    write_page(*counts.read(COUNTS))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ rules, lines or files at which a report of the same fault is as good are ``alter
 ``python benchmarks/fresh.py FOLDER`` lints the checkouts in FOLDER (``FOLDER/owner+name``, at the commits that the file
 names; nothing is fetched), each as one project, and prints by scope:
 
-- *found*: places labeled ``flag`` with a finding, and how many of these findings are warnings or errors;
+- *known*: places labeled ``flag`` with a finding of any severity;
+- *shown*: those with a warning or an error, which is what a user sees by default;
 - *warnings*: at how many places of each label torchlint warns.
 
 ``--places FILE`` takes other labels: ``benchmarks/evaluation/fresh.jsonl`` has 521 places in thirty repositories. With
@@ -102,7 +103,7 @@ def results(places: Iterable[Place], folder: Path, *, near: bool = False) -> lis
 def table(found: list[Result]) -> str:
     """A table in Markdown: a row for each scope, and for the synchronizations in both."""
     rows = [
-        "| places | labeled flag | found | as warnings | warnings at `flag` | at `info` | at `silent` |",
+        "| places | labeled flag | known | shown | warnings at `flag` | at `info` | at `silent` |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         _row("in one file", [result for result in found if result.place.scope == "file"]),
         _row("across files", [result for result in found if result.place.scope == "project"]),
@@ -123,7 +124,7 @@ def _row(name: str, found: list[Result]) -> str:
 
 def by_rule(found: list[Result]) -> str:
     """A table in Markdown with a row for each rule."""
-    rows = ["| rule | labeled flag | found | warnings at `flag` | at `info` | at `silent` |"]
+    rows = ["| rule | labeled flag | known | warnings at `flag` | at `info` | at `silent` |"]
     rows.append("| --- | --- | --- | --- | --- | --- |")
     for rule in sorted({result.place.rule for result in found}):
         here = [result for result in found if result.place.rule == rule]

@@ -2,9 +2,10 @@
 
 It times whole processes including start-up, in alternating order, on two processors, after reading all files once.
 Every linter, and torchlint as installed by pre-commit, has its own environment in the cache folder, which this script
-creates. ``--write`` stores the measurements in benchmarks/results.json and writes the tables of docs/speed.md; suites
-that were not measured keep their old figures. ``--render`` only writes the tables. ``--check`` compares one ratio with
-the stored one, and warns.
+creates. ``--write`` stores the measurements in benchmarks/results.json, with the commit that was measured, and writes
+the tables of docs/speed.md; suites that were not measured keep their figures, unless too many commits have followed.
+``--render`` only writes the tables.
+``--check`` compares one ratio with the stored one, and warns. ``--age`` fails if a stored measurement is too old.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import corpora
-from timing import check, environments, page, record, table
+from timing import check, commits, environments, page, record, table
 from timing.contestants import CORES, Bench
 from timing.measure import Place, pin
 from timing.record import BenchmarkError, Suite
@@ -46,6 +47,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     what.add_argument("--write", action="store_true", help="keep the measurements, and write the tables")
     what.add_argument("--render", action="store_true", help="write the tables from the kept measurements")
     what.add_argument("--check", action="store_true", help="compare one ratio with the kept one, in place")
+    what.add_argument("--age", action="store_true", help="fail if too many commits have followed a measurement")
     options = parser.parse_args(argv)
     if options.write and (options.repeat or _ENOUGH) < _ENOUGH:
         parser.error(f"--write: a median of fewer than {_ENOUGH} runs is not for the page")
@@ -59,12 +61,30 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _age() -> int:
+    """Say how old the kept measurements are; 1 if one of them is too old."""
+    kept = {suite.commit for suite in record.load().values()}
+    for commit, age in commits.ages(kept).items():
+        said = "which is not known here" if age is None else f"which {age} commits have followed"
+        print(f"speed: docs/speed.md shows measurements of {commit or 'no known commit'}, {said}")
+    problem = commits.problem(kept)
+    if problem:
+        print(f"speed: {problem}; run `python benchmarks/speed.py --write`", file=sys.stderr)
+    return int(bool(problem))
+
+
 def _bench(options: argparse.Namespace, scratch: Path) -> Bench:
     in_place = options.in_place or options.check
     variables = environments.variables(environments.ROOT) if in_place else environments.variables()
     python = Path(sys.executable) if in_place else environments.own(options.cache) / "python"
     repeat = options.repeat or (_CHECK_RUNS if options.check else _ENOUGH)
-    return Bench(python, Place(scratch, variables), options.cache, repeat, options.peer_repeat)
+    commit = commits.measured() if options.write else ""
+    return Bench(python, Place(scratch, variables), options.cache, repeat, options.peer_repeat, commit)
+
+
+def _of_late(kept: Mapping[str, Suite]) -> dict[str, Suite]:
+    """The suites whose measurements are not too old to be shown."""
+    return {name: suite for name, suite in kept.items() if not commits.problem([suite.commit])}
 
 
 def _measure(bench: Bench, wanted: Sequence[str], *, keep: bool) -> None:
@@ -74,7 +94,7 @@ def _measure(bench: Bench, wanted: Sequence[str], *, keep: bool) -> None:
         print(f"{name}:", file=sys.stderr)
         fresh[name] = SUITES[name](bench)
         if keep:
-            record.save({**record.load(), name: fresh[name]})
+            record.save({**_of_late(record.load()), name: fresh[name]})
             page.write("speed", table.page(record.load()))
     print(table.page(fresh))
 
@@ -83,6 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print the tables, and write them if requested; 2 if a measurement failed."""
     options = _arguments(argv)
     try:
+        if options.age:
+            return _age()
         if options.render:
             page.write("speed", table.page(record.load()))
             return 0

@@ -27,12 +27,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return left_out or None
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option to run everything."""
+    help_text = "also run the tests that are marked `exhaustive`: every value where representatives run by default"
+    parser.getgroup("torchlint").addoption("--exhaustive", action="store_true", help=help_text)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the quick tests, before pytest selects by marks."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the quick tests, before pytest selects by marks, and leave out the exhaustive ones."""
     for item in items:
         if quick.entry_of(item):
             item.add_marker("quick")
+    if not config.getoption("--exhaustive"):
+        left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
 
 
 @pytest.fixture(scope="session", autouse=True)

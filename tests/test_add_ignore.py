@@ -285,7 +285,7 @@ def test_what_makes_no_sense_is_one_line(options: list[str], said: str, capsys: 
 # -- all kinds of code -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_every_finding_in_the_fixtures_can_be_suppressed_without_another_effect(step: int) -> None:
     before = {}
     for source in sorted([*files(), *SHAPES.rglob("*.py")])[::step]:

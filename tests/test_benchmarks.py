@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import corpora
 import layers
 import pytest
 import speed
-from timing import check, contestants, goals, page, record, suites, switches, table, trees
+from timing import check, commits, contestants, goals, page, record, suites, switches, table, trees
 from timing.measure import Contestant, Done, Place, measure, run
 from timing.record import BenchmarkError, Row, Suite
+
+from tests.git_help import Git
 
 
 def row(wall: float, cpu: float = 1.0, peak: float = 50.0) -> Row:
@@ -21,7 +24,9 @@ def row(wall: float, cpu: float = 1.0, peak: float = 50.0) -> Row:
 
 
 def suite(name: str, rows: dict[str, Row], cores: int = 2) -> Suite:
-    return Suite(name, f"tree {name}", 1304, 5_465_083, "2026-01-31", "Linux", cores, {"torchlint": "1.2"}, rows)
+    return Suite(
+        name, f"tree {name}", 1304, 5_465_083, "2026-01-31", "0123456789", "Linux", cores, {"torchlint": "1.2"}, rows
+    )
 
 
 def by_text(words: str) -> goals.Goal:
@@ -80,7 +85,7 @@ def test_the_table_of_goals_says_what_was_measured_and_what_is_met() -> None:
 
 def test_the_table_of_a_suite_shows_each_row_beside_the_first() -> None:
     text = table.page({"timm": suite("timm", {contestants.COLD: row(2.0, 3.0), contestants.READ: row(0.05)})})
-    assert "tree timm: 1,304 files, 5.5 MB. Linux, 2 cores. torchlint 1.2. 2026-01-31." in text
+    assert "tree timm: 1,304 files, 5.5 MB. Linux, 2 cores. torchlint 1.2. 2026-01-31, commit 0123456789." in text
     assert "| torchlint | 2.00 s | 1.00 to 6.00 s | 3.00 s | 50 MB | 1.00 | 3 |" in text
     assert "| reading the bytes | 0.050 s | 0.025 to 0.150 s | 1.00 s | 50 MB | 0.025 | 3 |" in text
 
@@ -135,6 +140,57 @@ def test_the_halves_hold_every_file_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert names[1] | names[2] == names[0]
     assert not names[1] & names[2]
     assert sum(half.size for half in halves) == whole.size
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Git:
+    """A repository in which another commit has followed the first."""
+    git = Git(tmp_path / "checkout")
+    git.write("torchlint/a.py", "x = 1\n")
+    git.commit()
+    git.commit(later="y = 2\n")
+    return git
+
+
+def test_measurements_are_too_old_after_too_many_commits(checkout: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = checkout("rev-parse", "HEAD~1").strip()
+    assert commits.ages([first], checkout.folder) == {first: 1}
+    assert commits.problem([first], checkout.folder) == ""
+    monkeypatch.setattr(commits, "MOST", 0)
+    assert commits.problem([first], checkout.folder).startswith(f"1 commits have followed {first}")
+
+
+def test_measurements_that_are_too_old_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "problem", lambda given: "too old" if given == ["0123456789"] else "")
+    old = suite("timm", {contestants.COLD: row(2.0)})
+    new = replace(old, name="utils", commit="9876543210")
+    assert speed._of_late({"timm": old, "utils": new}) == {"utils": new}
+
+
+def test_a_commit_that_is_not_in_the_history_is_too_old(checkout: Git) -> None:
+    assert "0123456789 is not in the history" in commits.problem(["0123456789"], checkout.folder)
+
+
+def test_a_shallow_clone_and_a_folder_without_git_cannot_tell(checkout: Git, tmp_path: Path) -> None:
+    first = checkout("rev-parse", "HEAD~1").strip()
+    checkout("clone", "-q", "--depth", "1", f"file://{checkout.folder}", str(tmp_path / "shallow"))
+    for folder in (tmp_path / "shallow", tmp_path):
+        assert commits.ages([first], folder) == {first: None}
+        assert commits.problem([first], folder) == ""
+
+
+def test_only_what_is_committed_is_measured_for_the_page(checkout: Git) -> None:
+    assert checkout("rev-parse", "HEAD").startswith(commits.measured(checkout.folder))
+    checkout.write("notes.md", "not measured\n")
+    assert commits.measured(checkout.folder)
+    checkout.write("torchlint/a.py", "x = 3\n")
+    with pytest.raises(BenchmarkError, match="commit what is measured first"):
+        commits.measured(checkout.folder)
+
+
+def test_the_page_shows_the_measurements_that_are_committed() -> None:
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert f"<!-- speed:begin -->\n{table.page(record.load())}\n<!-- speed:end -->" in text
 
 
 needs_wait4 = pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be waited for one by one")
@@ -195,6 +251,7 @@ def _ended_well(done: Done) -> bool:
 
 
 @needs_wait4
+@pytest.mark.exhaustive
 def test_without_each_layer_the_same_is_found(tmp_path: Path) -> None:
     code = "import torch\n\n\ndef f(loader, device):\n    for x in loader:\n        torch.zeros(3).to(device)\n"
     (tmp_path / "case.py").write_text(code, encoding="utf-8")

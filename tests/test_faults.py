@@ -1,6 +1,7 @@
 """Kills, interrupts, full disks and concurrent runs: nothing is lost or half-written, and every fault is one line.
 
-The experiments are those of ``scripts/faults.py``, with lower counts.
+The experiments are those of ``scripts/faults.py``, with lower counts. Those with kills at random times are exhaustive;
+a kill at each step of a write is always tried.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ GUILTY = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)
 FIXED = "import torch\n\n\ndef f(device):\n    return torch.zeros(3, device=device)\n"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_runs_that_are_killed_leave_whole_files(tmp_path: Path) -> None:
     assert faults.kills(6, tmp_path, files=24).faults == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_runs_that_are_interrupted_say_so_and_leave_nothing(tmp_path: Path) -> None:
     assert faults.interrupts(15, tmp_path, files=40).faults == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_processes_that_are_killed_cost_nothing(tmp_path: Path) -> None:
     assert faults.deaths(5, tmp_path, files=40).faults == []
 

@@ -61,8 +61,8 @@ def test_only_files_with_torch_count(tmp_path: Path) -> None:
 
 
 def test_counts_are_written_and_read(tmp_path: Path) -> None:
-    counts.write(SOME, tmp_path / "counts.jsonl")
-    assert counts.read(tmp_path / "counts.jsonl") == SOME
+    counts.write(SOME, "2026-01-31, commit 0123456789.", tmp_path / "counts.jsonl")
+    assert counts.read(tmp_path / "counts.jsonl") == ("2026-01-31, commit 0123456789.", SOME)
 
 
 def test_a_repository_with_a_warning_is_not_one_with_infos_only() -> None:
@@ -74,10 +74,20 @@ def test_a_repository_with_a_warning_is_not_one_with_infos_only() -> None:
 
 def test_the_page_gets_its_tables() -> None:
     markers = "".join(f"<!-- {name}:begin --><!-- {name}:end -->\n" for name in ("survey", "rules", "repositories"))
-    page = tables.written(markers, SOME)
+    page = tables.written(markers, SOME, "2026-01-31, commit 0123456789.")
     assert "3 repositories, 5 files that mention torch with 2,600 lines. 2 of the repositories (67%)" in page
     assert "| [TL301 sync-in-hot-loop](rules/sync-in-hot-loop.md) | 1 (33%) | 0 | 4 | 0 |" in page
+    assert "per thousand lines. Counted 2026-01-31, commit 0123456789." in page
     assert "| b/two | 11111111 | 1 | 500 | 1 | 0 |" in page
+
+
+def test_the_page_says_which_rules_do_not_warn_any_more() -> None:
+    markers = "".join(f"<!-- {name}:begin --><!-- {name}:end -->\n" for name in ("survey", "rules", "repositories"))
+    older = SOME[0]._replace(findings=(counts.Count("TL203", "warning", 1), counts.Count("TL701", "warning", 1)))
+    assert "Changed since" not in tables.written(markers, SOME, "")
+    assert "Changed since then: TL203 (retired); TL701 (no warnings by default)." in tables.written(
+        markers, [*SOME, older], ""
+    )
 
 
 def test_the_figures_are_svg_with_the_names_of_the_rules() -> None:
@@ -91,4 +101,5 @@ def test_the_figures_are_svg_with_the_names_of_the_rules() -> None:
 
 def test_the_page_shows_the_counts_that_are_committed() -> None:
     page = (ROOT / "docs" / "field.md").read_text(encoding="utf-8")
-    assert tables.written(page, counts.read(ROOT / "benchmarks" / "survey" / "counts.jsonl")) == page
+    when, found = counts.read(ROOT / "benchmarks" / "survey" / "counts.jsonl")
+    assert tables.written(page, found, when) == page

@@ -261,7 +261,7 @@ def check(tmp_path: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[
     return done, parts
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_it_runs_to_its_end_on_the_simulated_device(tmp_path: Path) -> None:
     done, parts = check(tmp_path, "--only", "features", "claims", "cells")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -273,7 +273,7 @@ def test_it_runs_to_its_end_on_the_simulated_device(tmp_path: Path) -> None:
     assert "| claims | " in done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_programs_of_the_command_line_and_workers_are_compared(tmp_path: Path) -> None:
     program = str(common.ROOT / "scripts" / "gpu_programs" / "reading.py")
     done, parts = check(tmp_path, "--only", "given", "workers", "--programs", f"'{program}' --epochs 1", "missing.py")

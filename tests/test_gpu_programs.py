@@ -19,6 +19,8 @@ else:
 from scripts.gpu import verdicts as known
 from tests import programs_runner
 from tests.gpu_help import SAYS, DebugMode, warned
+from tests.representatives import first_of_each_kind
+from tests.test_programs import marks
 from torchlint.confirm.documents import verdict_document
 from torchlint.runtime.recorder import Recorder
 from torchlint.runtime.sim.machine import Machine
@@ -43,15 +45,23 @@ PROGRAMS = [
 DRIVER = "def waited(*_, **__):\n    warn()\n"
 
 
+CHOSEN = first_of_each_kind(PROGRAMS, lambda path: {rule for _, rule, *_ in marks(path)})
+
+
 @pytest.mark.slow
-def test_verdicts_of_gpu_mode_are_those_of_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "programs", [CHOSEN, pytest.param(PROGRAMS, marks=pytest.mark.exhaustive)], ids=["of each rule", "all"]
+)
+def test_verdicts_of_gpu_mode_are_those_of_the_simulation(
+    programs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     DebugMode().install(monkeypatch)
     names: dict[str, Any] = {"warn": warned(SAYS)}
     exec(compile(DRIVER, "/driver", "exec"), names)
     for name in ("sync", "blocks"):
         monkeypatch.setattr(Machine, name, names["waited"])
     faults, same = [], 0
-    for path in PROGRAMS:
+    for path in programs:
         with Simulation(Recorder(), Sites([])):
             judged = programs_runner.observed(str(path), "gpu")
         verdicts = {
@@ -69,4 +79,4 @@ def test_verdicts_of_gpu_mode_are_those_of_the_simulation(monkeypatch: pytest.Mo
                 if verdict == "fault":
                     faults.append(f"{path.name}:{number} {mark[1]} {mark[2]}: {why}")
     assert faults == []
-    assert same >= 60
+    assert same >= len(programs) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 
@@ -138,8 +139,14 @@ def test_work_that_grows_faster_than_its_input_is_told() -> None:
     assert not is_even([calls(partial(upper, length**2), builtins=True) for length in (10, 20, 40)])
 
 
-@pytest.mark.parametrize("layout", [in_one_function, in_functions, in_one_loop])
-@pytest.mark.parametrize("what", STATEMENTS)
+LAYOUTS = (in_one_function, in_functions, in_one_loop)
+EVERY = list(itertools.product(STATEMENTS, LAYOUTS))
+TURNS = [(what, LAYOUTS[number % 3]) for number, what in enumerate(STATEMENTS)]  # each statement in one of the layouts
+
+
+@pytest.mark.parametrize(
+    ("what", "layout"), [pytest.param(*case, marks=() if case in TURNS else pytest.mark.exhaustive) for case in EVERY]
+)
 def test_linting_repetitions_takes_work_that_grows_with_their_number(what: str, layout: Layout) -> None:
     assert_grows_evenly(lint, layout, STATEMENTS[what])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import harness
+from tests import harness, representatives
 from torchlint.config.config import Config
 from torchlint.model import FileResult, Safety
 from torchlint.run import session
@@ -20,7 +20,7 @@ from torchlint.text.normalization import has_unnormalized_names
 
 EVERYTHING = session.plan(Config(select=("ALL",), preview=True))
 EXHAUSTIVE = EVERYTHING._replace(exhaustive=True)
-FILES = harness.files()
+FILES = sorted(representatives.shortest_files())
 INSIDE = ("\n        .", ".\n        ", "  # why\n        .", ".  # why\n        ")  # brackets only
 ANYWHERE = (" . ", ". ", " .", "\t.", ".\\\n        ", "\\\n        .", " \\\n.", "\f.")
 COPIES = "import numpy as np\nimport torch\n\n\ndef f(path):\n    return torch.tensor(np.load(path))\n"
@@ -102,14 +102,14 @@ def same(text: str, path: Path) -> FileResult:
 
 @pytest.mark.parametrize(
     ("path", "gap"),
-    [(path, (*ANYWHERE, *INSIDE)[number % 12]) for number, path in enumerate(FILES[::5])],
+    [(path, (*ANYWHERE, *INSIDE)[number % 12]) for number, path in enumerate(FILES[::2])],
     ids=lambda value: str(value.relative_to(harness.FIXTURES)) if isinstance(value, Path) else repr(value),
 )
 def test_blanks_around_points_hide_nothing(path: Path, gap: str) -> None:
     same(spaced(path.read_text(encoding="utf-8"), gap), path)
 
 
-@pytest.mark.parametrize("path", FILES[::9], ids=lambda path: str(path.relative_to(harness.FIXTURES)))
+@pytest.mark.parametrize("path", FILES[::4], ids=lambda path: str(path.relative_to(harness.FIXTURES)))
 def test_names_in_full_width_letters_hide_nothing(path: Path) -> None:
     same(widened(path.read_text(encoding="utf-8")), path)
 
@@ -142,7 +142,7 @@ def test_places_are_right_behind_a_name_that_is_longer_in_normal_form() -> None:
 # -- CR alone --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", FILES[::6], ids=lambda path: str(path.relative_to(harness.FIXTURES)))
+@pytest.mark.parametrize("path", FILES[::4], ids=lambda path: str(path.relative_to(harness.FIXTURES)))
 def test_lines_that_end_with_cr_alone_are_lines(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     old = text.replace("\n", "\r")

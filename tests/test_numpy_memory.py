@@ -119,7 +119,7 @@ def test_what_is_not_proved_to_be_new_is_not_shared_by_a_safe_fix(array: str, th
     assert not judged(program(array, through_variable=through_variable)).repaired
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive  # the table changes with the pinned version of NumPy
 @pytest.mark.skipif(np.__version__ != numpy_memory.VERSION, reason="the table is of another version of NumPy")
 def test_the_table_is_what_calling_the_functions_shows(tmp_path: Path) -> None:
     made = tmp_path / "table.py"

@@ -11,16 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from tests import harness
+from tests import harness, representatives
 from tests.trees import different_nodes
 from torchlint.testing.shapes import flagged_definitions
 from torchlint.testing.shortcuts import changes_in
 
 MARKED = {file.path: file for file in harness.HERE.files}
-OTHERS = [path for folder in (harness.ROOT / "torchlint", harness.SHAPES) for path in sorted(folder.rglob("*.py"))]
+SHAPES = sorted(harness.SHAPES.rglob("*.py"))
+MODULES = sorted((harness.ROOT / "torchlint").rglob("*.py"))
+FILES = [*MARKED, *SHAPES, *MODULES]
+# A file of each rule, all shapes, and every tenth module of torchlint.
+CHOSEN = {*representatives.shortest_files(), *SHAPES, *MODULES[::10]}
 
 
-@pytest.mark.parametrize("path", [*MARKED, *OTHERS], ids=lambda path: str(path.relative_to(harness.ROOT)))
+@pytest.mark.parametrize(
+    "path", representatives.parameters(FILES, CHOSEN), ids=[str(path.relative_to(harness.ROOT)) for path in FILES]
+)
 def test_no_shortcut_changes_a_result(path: Path) -> None:
     file = MARKED.get(path)
     text = file.text if file else path.read_text(encoding="utf-8")

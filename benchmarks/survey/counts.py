@@ -62,15 +62,17 @@ def _counted(findings: Iterable[Finding]) -> list[Count]:
     return [Count(*key, number) for key, number in sorted(found.items())]
 
 
-def write(found: Iterable[Counts], path: Path) -> None:
-    """Write counts, one repository on a line."""
-    path.write_text("".join(f"{json.dumps(each._asdict())}\n" for each in found), encoding="utf-8")
+def write(found: Iterable[Counts], when: str, path: Path) -> None:
+    """Write when it was counted, at which commit of torchlint, and the counts, one repository on a line."""
+    lines = [{"counted": when}, *(each._asdict() for each in found)]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
 
 
-def read(path: Path) -> list[Counts]:
-    """Read counts."""
-    lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-    return [Counts(**{**line, "findings": tuple(Count(*each) for each in line["findings"])}) for line in lines]
+def read(path: Path) -> tuple[str, list[Counts]]:
+    """Read when it was counted, and the counts."""
+    first, *lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    found = [Counts(**{**line, "findings": tuple(Count(*each) for each in line["findings"])}) for line in lines]
+    return first["counted"], found
 
 
 def rules(found: Sequence[Counts]) -> list[str]:

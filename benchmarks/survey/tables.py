@@ -7,25 +7,41 @@ from statistics import median
 
 from survey.counts import Counts, having, rules
 from torchlint.docs import marked
+from torchlint.model import Severity
 from torchlint.run import registry
 
 
-def written(page: str, found: Sequence[Counts]) -> str:
-    """The page with its tables and figures in numbers."""
-    page = marked(page, "survey", _summary(found))
+def written(page: str, found: Sequence[Counts], when: str) -> str:
+    """The page with its tables and figures in numbers, and when they were counted."""
+    page = marked(page, "survey", _summary(found, when))
     page = marked(page, "rules", _by_rule(found))
     return marked(page, "repositories", _by_repository(found))
 
 
-def _summary(found: Sequence[Counts]) -> str:
+def _summary(found: Sequence[Counts], when: str) -> str:
     warned = sum(one.warnings() > 0 for one in found)
     per_thousand = median(density(one) for one in found)
     return (
         f"{len(found)} repositories, {sum(one.files for one in found):,} files that mention torch with "
         f"{sum(one.lines for one in found):,} lines. {warned} of the repositories ({warned / len(found):.0%}) have at "
         f"least one warning, {sum(one.warnings() for one in found):,} together; the median is {per_thousand:.1f} "
-        "warnings per thousand lines.\n"
+        f"warnings per thousand lines. Counted {when}{_changed(found)}\n"
     )
+
+
+def _changed(found: Sequence[Counts]) -> str:
+    """The rules with warnings that have none by default any more, in a sentence."""
+    known = {rule.id: rule for rule in registry.load()}
+    warned = sorted(rule for rule in rules(found) if having(found, rule))
+    retired = [rule for rule in warned if rule not in known]
+    quiet = [
+        rule
+        for rule in warned
+        if rule in known and (known[rule].severity is Severity.INFO or known[rule].group == "preview")
+    ]
+    groups = {"retired": retired, "no warnings by default": quiet}
+    said = "; ".join(f"{', '.join(some)} ({what})" for what, some in groups.items() if some)
+    return f" Changed since then: {said}." if said else ""
 
 
 def density(one: Counts) -> float:

@@ -26,6 +26,8 @@ RUFF_WARM = "ruff, cache filled"
 RUFF_PYFLAKES_WARM = "ruff --select F, cache filled"
 PARSE = "ast.parse, one process"
 READ = "reading the bytes"
+#: How often at most what takes minutes runs.
+FEW = 3
 #: The processors that everything is measured on.
 CORES = 2
 
@@ -63,6 +65,7 @@ class Bench:
     cache: Path
     repeat: int
     peer_repeat: int
+    commit: str = ""
 
     def lint(self, *options: str) -> tuple[str, ...]:
         """Torchlint's command, with a report that says how many files were linted."""

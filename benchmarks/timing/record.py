@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-SCHEMA = 1
+SCHEMA = 2
 RESULTS = Path(__file__).resolve().parent.parent / "results.json"
 
 
@@ -39,6 +39,7 @@ class Suite:
     files: int
     size: int
     date: str
+    commit: str  # of torchlint
     machine: str
     cores: int
     versions: dict[str, str]

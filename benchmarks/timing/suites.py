@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import platform
 from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 
 import corpora
 
+from timing import commits, environments, trees
 from timing import contestants as c
-from timing import environments, trees
 from timing.measure import Contestant, Done, measure, run
 from timing.record import BenchmarkError, Suite
 from timing.trees import Tree
@@ -42,7 +42,8 @@ def timm(bench: c.Bench) -> Suite:
 
 
 def eleven(bench: c.Bench) -> Suite:
-    """The faster tools over all packages, and torchlint over two halves of the files."""
+    """The faster tools over all packages, and torchlint over two halves of the files; they take minutes."""
+    bench = replace(bench, repeat=min(bench.repeat, c.FEW))
     tree = trees.eleven(bench.cache)
     parts = zip(c.HALVES, trees.halves(bench.cache), strict=True)
     rows = [
@@ -108,7 +109,8 @@ def _suite(name: str, bench: c.Bench, tree: Tree, rows: Sequence[Contestant]) ->
         files=tree.files,
         size=tree.size,
         rows=measure(rows, bench.place),
-        date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        commit=bench.commit,
+        date=commits.today(),
         machine=f"{platform.system()} {platform.machine()}, {_processor()}",
         cores=cores,
         versions=_versions(bench, {row.peer for row in rows if row.peer}),

@@ -57,7 +57,7 @@ def caption(suite: Suite) -> str:
     cores = "1 core" if suite.cores == 1 else f"{suite.cores} cores"
     return (
         f"{suite.label}: {suite.files:,} files, {_megabytes(suite.size)}. {suite.machine}, {cores}. "
-        f"{versions}. {suite.date}."
+        f"{versions}. {suite.date}, commit {suite.commit or 'not kept'}."
     )
 
 

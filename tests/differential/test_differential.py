@@ -18,15 +18,17 @@ from tests.differential.strategies import STRATEGIES
 from torchlint.run import registry
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
-PROGRAMS = 300  # of each rule that are repaired; a release runs 5,000
+# How many programs of each rule are repaired; a release runs 5,000.
+PROGRAMS = pytest.mark.parametrize("programs", [50, pytest.param(300, marks=pytest.mark.exhaustive)])
 
 
+@PROGRAMS
 @pytest.mark.parametrize("rule", STRATEGIES)
-def test_a_safe_fix_of_a_generated_program_changes_nothing_that_a_run_shows(rule: str) -> None:
+def test_a_safe_fix_of_a_generated_program_changes_nothing_that_a_run_shows(rule: str, programs: int) -> None:
     known: dict[str, Verdict] = {}  # Hypothesis draws many programs several times
 
     @settings(
-        max_examples=PROGRAMS,
+        max_examples=programs,
         derandomize=True,
         database=None,
         deadline=None,

@@ -80,7 +80,7 @@ class Code:
         if not layout:
             from torchlint.analysis.syntax.light.parse import parse
 
-            wanted = frozenset(place for place, _ in project.followed().tensors) if project is not None else ()
+            wanted = project.followed().expressions if project is not None else ()
             light = parse(text, at_once=not lazy, wanted=wanted)
             return cls(light.tree, text, path, target_torch, project, light, text_index)
         too_deep = depth.problem(text)

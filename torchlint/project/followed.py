@@ -93,6 +93,11 @@ class FollowedFile(NamedTuple):
         known = (self.tensors, self.steps, self.unusual, self.copies, self.feeds, self.options, self.events)
         return self.reached is not None or any(known)
 
+    @property
+    def expressions(self) -> frozenset[Range]:
+        """The places of the expressions whose nodes are asked for."""
+        return frozenset([*(place for place, _ in self.tensors), *(event.place for event in self.events)])
+
     def with_paths(self, paths: Mapping[str, str]) -> FollowedFile:
         """The same with the paths of other files in place of their names."""
 

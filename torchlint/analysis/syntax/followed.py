@@ -42,7 +42,7 @@ class FollowedNodes:
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
         place = self._ranges.get(node) if self._tensors else None
-        return self._tensors[place] if place is not None else None
+        return self._tensors.get(place) if place is not None else None
 
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
@@ -73,8 +73,12 @@ class FollowedNodes:
         wanted = set(places)
         found: dict[Range, cst.BaseExpression] = {}
         for node in descendants(self._tree) if wanted else ():
-            if isinstance(node, cst.BaseExpression) and (place := self._range(node)) in wanted:
+            if isinstance(node, cst.BaseExpression) and (place := self._place(node)) in wanted:
                 found.setdefault(place, node)
+            # Before 3.12, CPython does not say where the parts of an f-string are.
+            if self._light is not None and isinstance(node, cst.FormattedString) and wanted - found.keys():
+                inside = [part for part in descendants(node) if isinstance(part, cst.BaseExpression)]
+                found = {place: part for part in reversed(inside) if (place := self._range(part)) in wanted} | found
         return found
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
@@ -99,6 +103,10 @@ class FollowedNodes:
     @cached_property
     def _lines(self) -> list[str]:
         return split_lines(self._text)
+
+    def _place(self, node: cst.CSTNode) -> Range | None:
+        """The range of a node, or None if it is none of those that the light tree knows."""
+        return self._range(node) if self._light is None else self._light.get(node)
 
     def _range(self, node: cst.CSTNode) -> Range:
         """The range of a node as :mod:`ast` gives it."""

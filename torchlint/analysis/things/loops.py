@@ -30,7 +30,7 @@ def _recognized(module: SourceModule) -> Iterator[tuple[int, str]]:
     loops = dict.fromkeys(module.shared(Steps).loops(cst.For, cst.While))
     for loop in loops:
         if not any(outer in loops for outer in module.ancestors(loop)):
-            yield module.line(loop), _kind(module, loop)
+            yield module.positions.lines_of(loop)[0], _kind(module, loop)
     for function in module.nodes_of(cst.FunctionDef, frozenset(_STEP_METHODS)):
         kind = _STEP_METHODS.get(function.name.value)
         if kind is not None and module.class_of(function) is not None:
