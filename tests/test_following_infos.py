@@ -269,3 +269,41 @@ def test_what_computes_without_gradients_in_a_loop_is_followed_although_nothing_
     read = ("print(ids.argmax().item())", "inference", False)
     assert read in phases(decoding=DECODE.format(decorator="@torch.no_grad()"), main=main)
     assert read not in phases(decoding=DECODE.format(decorator=""), main=main)
+
+
+TEST_NAMED = """
+import torch
+from net import U2NET, normalized
+
+{more}def main():
+    net = U2NET().cuda()
+    with torch.no_grad():
+        for image in torch.utils.data.DataLoader(images, batch_size=1):
+            print(normalized(net(image.cuda())))
+
+if __name__ == "__main__":
+    main()
+"""
+NET = """
+import torch
+from torch import nn
+
+class U2NET(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 64, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+
+def normalized(d):
+    return (d / d.max()).item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "count"), [("def test_net():\n    assert U2NET()\n\n", 0), ("", 1), ("def test(net):\n    net()\n\n", 1)]
+)
+def test_a_program_that_is_named_like_a_test_is_followed(tmp_path: Path, more: str, count: int) -> None:
+    findings = lint(tmp_path, "TL301", u2net_test=TEST_NAMED.format(more=more), net=NET)
+    assert len(findings) == count
