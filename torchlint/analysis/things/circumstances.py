@@ -145,18 +145,16 @@ class Circumstances:
         )
 
     def _default(self, node: cst.BaseExpression) -> tuple[str, object]:
-        """The name of an option and its value in a normal run: of an argument parser, a function, or a class."""
-        if isinstance(node, cst.Name):
-            bindings = self._module.definitions(node)
-            return node.value, self._of_parameter(bindings[0]) if len(bindings) == 1 else ...
-        if not isinstance(node, cst.Attribute):
-            return "", ...
-        name, owner = node.attr.value, self._module.class_of(node)
-        if dotted(node.value) == "self" and owner is not None:
-            stored = [value for value, _ in self._module.classes.assignments(owner, name)]
-            given = stored[0] if len(stored) == 1 and isinstance(stored[0], cst.Name) else None
-            return self._default(given) if given is not None else (name, ...)
-        return self._options.flag(name), self._options.default(name)
+        """The name of an option and its value in a normal run: of a program, or of a function."""
+        name, default = self._options.of(node)
+        if default is not ...:
+            return name, default
+        if isinstance(node, cst.Attribute) and dotted(node.value) == "self":
+            owner = self._module.class_of(node)
+            stored = self._module.classes.assignments(owner, node.attr.value) if owner is not None else ()
+            node = stored[0][0] if len(stored) == 1 else node
+        bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
+        return name, self._of_parameter(bindings[0]) if len(bindings) == 1 else ...
 
     def _of_parameter(self, binding: Binding) -> object:
         """The value of a parameter in a normal run, if no visible call passes anything but its default."""
