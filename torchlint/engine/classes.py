@@ -162,8 +162,9 @@ class Classes:
             made = self._engine.call(function, [value], {}, decorator, scope)
         except (Returned, Left):
             return None
-        replaces = made.kind is value.kind or (value.kind is Kind.FUNCTION and made.kind is Kind.CLASS)
-        return made if replaces else None
+        of_library = made.kind is Kind.INSTANCE and made.target.class_ and made.target.class_.scope.module.library
+        replaces = value.kind is Kind.FUNCTION and (made.kind is Kind.CLASS or of_library)
+        return made if made.kind is value.kind or replaces else None
 
 
 def _fill_optimizer(made: Object) -> None:

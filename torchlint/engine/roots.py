@@ -48,6 +48,7 @@ class Roots:
         named = self._engine.program.world.programs is not None
         if not named:
             self._modules()
+            self._commands()
         self._patches()
         roots = list(self._roots())
         self._state.assuming = True
@@ -94,6 +95,19 @@ class Roots:
         with self._state.at(self._engine.frame_of(module)):
             for statement in guards:
                 self._statements.block(getattr(statement, "body", ()), Scope(module.names, module))
+
+    def _commands(self) -> None:
+        """Functions that the command line calls, by decorators or as the scripts that the project declares."""
+        program, libraries = self._engine.program, self._engine.libraries
+        for script in program.world.scripts:
+            name, _, function = script.partition(":")
+            module = program.find(name)
+            if module is not None:
+                self._within(_ONE_PROGRAM, lambda module=module: self._statements.load(module))
+                self._state.commands += [v for v in (module.names.get(function),) if v is not None and _is_definition(v)]
+        for command in self._state.commands:  # which grows
+            if command.target.node not in self._engine.calls.reached and self._state.work < self._state.total * _FOR_MODULES:
+                self._within(_ONE_PROGRAM, lambda command=command: libraries.run(command))
 
     def _leave_out(self) -> None:
         """Note what would be programs if the configuration did not name others."""

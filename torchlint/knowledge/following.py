@@ -139,5 +139,5 @@ SELF_RETURNING = frozenset(
 # -- options ---------------------------------------------------------------------------------------
 
 # Options that select the accelerator count as on, whatever their default; those against it as off.
-FOR_ACCELERATOR = re.compile(r"cuda|gpu|device|accelerat|pin_memory", re.IGNORECASE)
+FOR_ACCELERATOR = re.compile(r"cuda|gpu|device|accelerat", re.IGNORECASE)
 AGAINST_ACCELERATOR = re.compile(r"(no|disable|use|force|only)_?(cuda|gpu)|(use_?|force_?)?cpu(_only)?$", re.IGNORECASE)

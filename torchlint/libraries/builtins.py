@@ -14,6 +14,7 @@ from torchlint.engine.values import (
     FLAG,
     NONE,
     NUMBER,
+    PLAIN,
     SEQUENCES,
     TEXT,
     UNKNOWN,
@@ -211,6 +212,11 @@ class Builtins:
         has = field.detail in owner.target.fields or self._engine.classes.method(owner, field.detail) is not None
         return constant(True) if has else FLAG
 
+    def _callable(self, given: Arguments) -> Value:
+        value = given.get(0)
+        told = value.kind in PLAIN or value.kind is Kind.FUNCTION
+        return constant(value.kind is Kind.FUNCTION) if told and not value.maybe_none else FLAG
+
     def _isinstance(self, given: Arguments) -> Value:
         value, class_ = given.get(0), given.get(1)
         if class_.kind is not Kind.LIBRARY or value.maybe_none:
@@ -267,7 +273,8 @@ _FUNCTIONS = {
     **dict.fromkeys(("any", "all"), Builtins._any),
     **dict.fromkeys(("list", "tuple", "set", "reversed", "frozenset"), Builtins._collect),
     **dict.fromkeys(("globals", "locals"), Builtins._names),
-    **dict.fromkeys(("callable", "issubclass"), Builtins._flag),
+    "issubclass": Builtins._flag,
+    "callable": Builtins._callable,
     "print": Builtins._print,
     "len": Builtins._length,
     "range": Builtins._range,

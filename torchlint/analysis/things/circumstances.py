@@ -166,6 +166,8 @@ class Circumstances:
         default = literal(param.default)
         if not isinstance(function, cst.FunctionDef) or default is ...:
             return ...
+        if self._module.followed.reaches(function):
+            return ...  # following the programs tells what they pass
         passed = [given for site in self._module.functions.callers(function).sites for given in site.call.args]
         named = [arg for arg in passed if arg.keyword is not None and arg.keyword.value == param.name.value]
         known = all(literal(arg.value) == default for arg in named) and not any(arg.star for arg in passed)
