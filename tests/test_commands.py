@@ -62,7 +62,8 @@ def told(folder: Path, program: str, **files: str) -> str:
     [
         CLICK + "def train():\n    fit(3, True)\n" + MAIN,  # nothing makes a command of it
         TYPER + "def train():\n    fit(3, True)\n" + MAIN + "    app()\n",
-        "from common import fit, warm_up\nfrom bots import bot\n@bot.command()\ndef train():\n    fit(3, True)\n" + MAIN,
+        "from common import fit, warm_up\nfrom bots import bot\n@bot.command()\ndef train():\n    fit(3, True)\n"
+        + MAIN,
     ],
 )
 def test_a_function_that_is_no_command_is_not_reached(tmp_path: Path, program: str) -> None:

@@ -25,7 +25,7 @@ def truth(test: Value) -> bool | None:
 
 def usual(test: Value) -> bool:
     """Whether a condition certainly holds in a normal run."""
-    return test.option.on if isinstance(test.option, Option) else truth(test) is True
+    return bool(test.option.on) if isinstance(test.option, Option) else truth(test) is True
 
 
 def off(test: Value, holds: bool) -> str | None:

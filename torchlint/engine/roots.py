@@ -98,16 +98,18 @@ class Roots:
 
     def _commands(self) -> None:
         """Functions that the command line calls, by decorators or as the scripts that the project declares."""
-        program, libraries = self._engine.program, self._engine.libraries
+        program, commands = self._engine.program, self._state.commands
         for script in program.world.scripts:
             name, _, function = script.partition(":")
             module = program.find(name)
             if module is not None:
                 self._within(_ONE_PROGRAM, lambda module=module: self._statements.load(module))
-                self._state.commands += [v for v in (module.names.get(function),) if v is not None and _is_definition(v)]
-        for command in self._state.commands:  # which grows
-            if command.target.node not in self._engine.calls.reached and self._state.work < self._state.total * _FOR_MODULES:
-                self._within(_ONE_PROGRAM, lambda command=command: libraries.run(command))
+                declared = module.names.get(function, UNKNOWN)
+                commands += [declared] if _is_definition(declared) else []
+        for command in commands:  # which grows
+            left = self._state.work < self._state.total * _FOR_MODULES
+            if left and command.target.node not in self._engine.calls.reached:
+                self._within(_ONE_PROGRAM, lambda command=command: self._engine.libraries.run(command))
 
     def _leave_out(self) -> None:
         """Note what would be programs if the configuration did not name others."""

@@ -18,6 +18,7 @@ from torchlint.engine.values import (
     SEQUENCES,
     TEXT,
     UNKNOWN,
+    Counted,
     Kind,
     Place,
     Value,
@@ -74,7 +75,10 @@ class Builtins:
         return given.get(0) if given.get(0).kind is Kind.TENSOR else NUMBER
 
     def _length(self, given: Arguments) -> Value:
-        return NUMBER
+        value = given.get(0)
+        if value.kind is Kind.TUPLE and any(map(_is_of_batch, value.items)):
+            return constant(len(value.items))
+        return Value(Kind.NUMBER, Counted.ITEMS) if value.is_batch else NUMBER
 
     def _flag(self, given: Arguments) -> Value:
         return FLAG
@@ -241,6 +245,11 @@ def pairs(value: Value) -> Value | None:
         return Value(Kind.DICT, fields=known)
     element = value.element if value.kind is Kind.LIST else None
     return Value(Kind.DICT, element=element.items[1]) if element is not None and len(element.items) == 2 else None
+
+
+def _is_of_batch(item: Value) -> bool:
+    """Whether an item of a tuple was collated by a loader, so that the tuple is a batch."""
+    return item.origin is not None and item.origin.kind == "batch"
 
 
 def _class_of(scope: Scope | None) -> Class | None:

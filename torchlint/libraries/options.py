@@ -67,7 +67,8 @@ class Options:
         action = named.get("action", NONE).detail
         required = "required" in named or not names[0].startswith("-")
         switch = action in _SWITCHES or "is_flag" in named or any("/" in name for name in names)
-        default = named.get("default", UNKNOWN if required else constant(_SWITCHES.get(action, False)) if switch else NONE)
+        usual = UNKNOWN if required else constant(_SWITCHES.get(action, False)) if switch else NONE
+        default = named.get("default", usual)
         options = self._engine.program.world.options
         value = setting_of(options, dest, names, switches_off=action == "store_false")
         shown = long if option_name(long) == dest else dest
@@ -84,8 +85,8 @@ class Options:
                 continue
             names = [each.value for each in decorator.args if isinstance(each, ast.Constant)]
             named = {each.arg: safely(each.value, function.scope) for each in decorator.keywords if each.arg}
-            named.update({"dest": constant(name) for name in names if not name.startswith("-")})
-            dest, value = self._declared(names, named) if names else ("", UNKNOWN)
+            own = next((name for name in names if not name.startswith("-")), None)
+            dest, value = self._declared(names, named if own is None else {**named, "dest": constant(own)})
             if dest == arg.arg:
                 return value
         return UNKNOWN

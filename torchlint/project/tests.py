@@ -7,7 +7,9 @@ import re
 _NAMED = re.compile(r"test_.*|.*_test")
 # Modules that tests share: `test_utils`, `testing_helpers`, `shampoo_test_utils`, `utils_for_tests`.
 _HELPERS = re.compile(r"(?:.*_)?test(?:s|ing)?_(?:utils?|helpers?|common|cases?|base|lib)|.*_for_tests?|conftest")
-_LIBRARIES = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|torch\.testing|absl\.testing)\b", re.MULTILINE)
+_LIBRARIES = re.compile(
+    rb"^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|torch\.testing|absl\.testing)\b", re.MULTILINE
+)
 # What pytest or unittest would run; scripts such as `test_model.py`, which evaluate a model, have neither. A function
 # `test` without more to its name is what a script does that is started.
 _ASSERTS = re.compile(rb"^[ \t]*(?:def test\w*\([ \t]*(?:self\b|\))|class Test|assert\b)", re.MULTILINE)

@@ -18,7 +18,7 @@ from torchlint.analysis.values.devices import is_device_name
 from torchlint.model import Heat
 from torchlint.program.world import otherwise
 from torchlint.project.followed import ASSUMED as ASSUMED_STEP
-from torchlint.project.followed import UNREACHED
+from torchlint.project.followed import ONE_LENGTH, UNREACHED
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ASSUMED = "if this runs in a step"
 _EVALUATION = "only in evaluation"
 _DEPTH = 3  # callers of callers
+_LEAST = 2  # items of a batch
 _COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     cst.Equal: operator.eq,
     cst.NotEqual: operator.ne,
@@ -92,6 +93,8 @@ class Circumstances:
         """The option without which a node is not reached in a step."""
         place = self._module.heat_analysis.enclosing_step(node)
         guards = [g for g in self._module.guards(node, stop=place) if g.kind == "test" and g.condition is not None]
+        if any(self._is_of_length(guard) for guard in guards):
+            return f"only {ONE_LENGTH}"
         found = next((name for guard in guards if (name := self._option(guard)) is not None), None)
         if found is not None:
             return f"only {found}"
@@ -100,6 +103,22 @@ class Circumstances:
         callers = self._module.functions.callers(place)
         reasons = [self._switched_on(site.call, depth - 1) for site in callers.sites]
         return reasons[0] if reasons and not callers.escapes and None not in reasons else None
+
+    def _is_of_length(self, guard: Guard) -> bool:
+        """Whether the number of items of a batch chooses a mode, ``if len(batch) == 15``, and which is not known."""
+        test = guard.condition
+        called = test.left if isinstance(test, cst.Comparison) else None
+        if not isinstance(test, cst.Comparison) or not isinstance(called, cst.Call) or len(called.args) != 1:
+            return False
+        target, batch = test.comparisons[0], called.args[0].value
+        number = literal(target.comparator)
+        if self._module.qualified(called.func) != "builtins.len" or not isinstance(number, int) or number < _LEAST:
+            return False
+        function = self._module.function_of(test)
+        bindings = self._module.definitions(batch) if isinstance(batch, cst.Name) else ()
+        given = bool(bindings) and all(binding.kind in ("parameter", "loop") for binding in bindings)
+        known = function is not None and self._module.followed.reaches(function)
+        return given and not known and isinstance(target.operator, (cst.Equal, cst.NotEqual))
 
     def _option(self, guard: Guard) -> str | None:
         """With which option a guard holds, although it does not in a normal run."""

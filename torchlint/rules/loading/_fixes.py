@@ -35,8 +35,9 @@ def pin_memory(module: SourceModule, loader: Loader, *, only_moved_here: bool) -
     ``only_moved_here`` is true if all moves of its batches are in this file.
     """
     call, written = loader.call, loader.arguments("pin_memory")
-    if is_opaque(call) or not loader.has_workers or any(loader.option(value)[0] for value in written):
-        raise Unfixable  # it is given in `**kwargs` or by an option; without workers, the main thread would do the pinning
+    chosen = any(loader.option(value)[1] is False for value in written)
+    if is_opaque(call) or not loader.has_workers or chosen:
+        raise Unfixable  # `**kwargs` or an option may give it; without workers, the main thread would do the pinning
     editor = module.shared(Editor)
     available = module.shared(Speller).spell("torch.cuda.is_available", call, importing=True)
     value = f"{available.text}()"
