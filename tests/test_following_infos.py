@@ -307,3 +307,69 @@ def normalized(d):
 def test_a_program_that_is_named_like_a_test_is_followed(tmp_path: Path, more: str, count: int) -> None:
     findings = lint(tmp_path, "TL301", u2net_test=TEST_NAMED.format(more=more), net=NET)
     assert len(findings) == count
+
+
+LENGTHS = """
+import torch
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda")
+
+def moved(batch):
+    if len(batch) == 3:
+        x, y, lengths = batch
+        print(lengths.to(device).max().item())
+        return x.to(device), y.to(device)
+    if len(batch) == 2:
+        x, y = batch
+        print(x.to(device).max().item())
+        return x.to(device), y.to(device)
+
+def main(model=torch.nn.Linear(4, 4).to(device)):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in DataLoader({dataset}, batch_size=8, pin_memory=True):
+        x, y = moved(batch)
+        (model(x) - y).mean().backward()
+        optimizer.step()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("dataset", "expected"),
+    [
+        ("unknown()", [(10, "for batches of a certain length"), (14, "for batches of a certain length")]),
+        ("torch.utils.data.TensorDataset(torch.randn(8, 4), torch.randn(8, 4))", [(14, None)]),
+        ("torch.utils.data.TensorDataset(torch.randn(8), torch.randn(8), torch.ones(8))", [(10, None)]),
+    ],
+)
+def test_a_mode_that_the_length_of_a_batch_decides_is_open(dataset: str, expected: list[tuple[int, str]]) -> None:
+    events = solve({"train.py": LENGTHS.replace("{dataset}", dataset).encode()}).events
+    assert [(event.line, event.option) for event in events if event.kind == "read"] == expected
+
+
+FLAGGED = """
+import torch
+from common import step
+
+model = torch.nn.Linear(4, 1).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.utils.data.DataLoader(torch.randn(32, 4), batch_size=4):
+    step(model, x.cuda(), optimizer{passed})
+"""
+FLAG_OF_CALLER = """
+def step(model, x, optimizer, report=False):
+    loss = model(x).mean()
+    loss.backward()
+    optimizer.step()
+    if report:
+        print(loss.item())
+"""
+
+
+@pytest.mark.parametrize(("passed", "expected"), [("", []), (", report=False", []), (", report=True", ["warning"])])
+def test_a_flag_of_the_caller_decides_what_a_step_does(tmp_path: Path, passed: str, expected: list[str]) -> None:
+    found = lint(tmp_path, "TL301", train=FLAGGED.replace("{passed}", passed), common=FLAG_OF_CALLER)
+    assert [f.severity.value for f in found if f.severity.value == "warning"] == expected

@@ -83,7 +83,10 @@ class Options:
         for decorator in getattr(function.node, "decorator_list", ()):
             if not isinstance(decorator, ast.Call) or safely(decorator.func, function.scope).detail != "click.option":
                 continue
-            names = [each.value for each in decorator.args if isinstance(each, ast.Constant)]
+            texts = (each.value for each in decorator.args if isinstance(each, ast.Constant))
+            names = [text for text in texts if isinstance(text, str)]
+            if not names:
+                continue
             named = {each.arg: safely(each.value, function.scope) for each in decorator.keywords if each.arg}
             own = next((name for name in names if not name.startswith("-")), None)
             dest, value = self._declared(names, named if own is None else {**named, "dest": constant(own)})
