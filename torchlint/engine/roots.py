@@ -1,4 +1,4 @@
-"""Where a run begins: the programs of a project; and, by assumption, functions that no program reaches."""
+"""Where a run begins: the programs and commands of a project; by assumption, functions that none of them reaches."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Roots:
         named = self._engine.program.world.programs is not None
         if not named:
             self._modules()
-            self._commands()
+        self._commands()
         self._patches()
         roots = list(self._roots())
         self._state.assuming = True

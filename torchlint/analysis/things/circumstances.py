@@ -168,11 +168,12 @@ class Circumstances:
         name, default = self._options.of(node)
         if default is not ...:
             return name, default
+        read: cst.CSTNode = node
         if isinstance(node, cst.Attribute) and dotted(node.value) == "self":
             owner = self._module.class_of(node)
             stored = self._module.classes.assignments(owner, node.attr.value) if owner is not None else ()
-            node = stored[0][0] if len(stored) == 1 else node
-        bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
+            read = stored[0][0] if len(stored) == 1 else node
+        bindings = self._module.definitions(read) if isinstance(read, cst.Name) else ()
         return name, self._of_parameter(bindings[0]) if len(bindings) == 1 else ...
 
     def _of_parameter(self, binding: Binding) -> object:

@@ -26,7 +26,7 @@ class Options:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def of(self, node: cst.BaseExpression, depth: int = _DEPTH) -> tuple[str, object]:
+    def of(self, node: cst.CSTNode, depth: int = _DEPTH) -> tuple[str, object]:
         """How the option is written that an expression reads, and its value in a normal run; ``...`` if unknown."""
         if isinstance(node, cst.Name):
             bindings = self._module.definitions(node)
