@@ -373,3 +373,43 @@ def step(model, x, optimizer, report=False):
 def test_a_flag_of_the_caller_decides_what_a_step_does(tmp_path: Path, passed: str, expected: list[str]) -> None:
     found = lint(tmp_path, "TL301", train=FLAGGED.replace("{passed}", passed), common=FLAG_OF_CALLER)
     assert [f.severity.value for f in found if f.severity.value == "warning"] == expected
+
+
+CHOSEN = """
+import argparse
+import torch
+from torch import nn
+
+class Reading(nn.Module):
+    def forward(self, x):
+        print(x.sum().item())
+        return x
+
+class Quiet(nn.Module):
+    def forward(self, x):
+        return x
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--kind", type=int, default={default})
+args = parser.parse_args()
+layer = Reading() if args.kind == 1 else Quiet()
+layers = nn.ModuleList()
+if args.kind == 1:
+    layers.append(Reading())
+else:
+    layers.append(Quiet())
+model = nn.Linear(4, 4).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.utils.data.DataLoader(torch.randn(32, 4), batch_size=4):
+    out = model(x.cuda())
+    for each in layers:
+        out = each(out)
+    out.mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("default", "option"), [("0", "--kind"), ("1", None)])
+def test_an_object_that_an_option_makes_is_used_only_with_it(default: str, option: str | None) -> None:
+    events = solve({"train.py": CHOSEN.replace("{default}", default).encode()}).events
+    assert [event.option for event in events if event.kind == "read"] == [option]

@@ -156,7 +156,10 @@ class Calls:
     def _call_instance(
         self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
     ) -> Value:
-        classes = self._engine.classes
+        classes, option = self._engine.classes, function.target.option
+        if option is not None and self._state.region.option != option:
+            with self._state.inside("guard", node, option, option=option):
+                return self._call_instance(function, args, named, node, scope)
         if not classes.is_module(function):
             method = classes.method(function, "__call__") or classes.method(function, "forward")
             return self.call(method, args, named, node, scope) if method is not None else UNKNOWN

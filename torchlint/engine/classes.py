@@ -125,6 +125,7 @@ class Classes:
         found = self._objects.get(shared)
         if found is None:
             found = self._objects[shared] = Object(class_)
+            found.option = next((each.option for each in self._state.region.around() if each.option), None)
             if any(name.startswith("torch.optim") for name in self.lineage(class_)[1]):
                 _fill_optimizer(found)
         self._objects[place] = found
