@@ -269,3 +269,147 @@ def test_what_computes_without_gradients_in_a_loop_is_followed_although_nothing_
     read = ("print(ids.argmax().item())", "inference", False)
     assert read in phases(decoding=DECODE.format(decorator="@torch.no_grad()"), main=main)
     assert read not in phases(decoding=DECODE.format(decorator=""), main=main)
+
+
+TEST_NAMED = """
+import torch
+from net import U2NET, normalized
+
+{more}def main():
+    net = U2NET().cuda()
+    with torch.no_grad():
+        for image in torch.utils.data.DataLoader(images, batch_size=1):
+            print(normalized(net(image.cuda())))
+
+if __name__ == "__main__":
+    main()
+"""
+NET = """
+import torch
+from torch import nn
+
+class U2NET(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 64, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+
+def normalized(d):
+    return (d / d.max()).item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "count"), [("def test_net():\n    assert U2NET()\n\n", 0), ("", 1), ("def test(net):\n    net()\n\n", 1)]
+)
+def test_a_program_that_is_named_like_a_test_is_followed(tmp_path: Path, more: str, count: int) -> None:
+    findings = lint(tmp_path, "TL301", u2net_test=TEST_NAMED.format(more=more), net=NET)
+    assert len(findings) == count
+
+
+LENGTHS = """
+import torch
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda")
+
+def moved(batch):
+    if len(batch) == 3:
+        x, y, lengths = batch
+        print(lengths.to(device).max().item())
+        return x.to(device), y.to(device)
+    if len(batch) == 2:
+        x, y = batch
+        print(x.to(device).max().item())
+        return x.to(device), y.to(device)
+
+def main(model=torch.nn.Linear(4, 4).to(device)):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for batch in DataLoader({dataset}, batch_size=8, pin_memory=True):
+        x, y = moved(batch)
+        (model(x) - y).mean().backward()
+        optimizer.step()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("dataset", "expected"),
+    [
+        ("unknown()", [(10, "for batches of a certain length"), (14, "for batches of a certain length")]),
+        ("torch.utils.data.TensorDataset(torch.randn(8, 4), torch.randn(8, 4))", [(14, None)]),
+        ("torch.utils.data.TensorDataset(torch.randn(8), torch.randn(8), torch.ones(8))", [(10, None)]),
+    ],
+)
+def test_a_mode_that_the_length_of_a_batch_decides_is_open(dataset: str, expected: list[tuple[int, str]]) -> None:
+    events = solve({"train.py": LENGTHS.replace("{dataset}", dataset).encode()}).events
+    assert [(event.line, event.option) for event in events if event.kind == "read"] == expected
+
+
+FLAGGED = """
+import torch
+from common import step
+
+model = torch.nn.Linear(4, 1).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.utils.data.DataLoader(torch.randn(32, 4), batch_size=4):
+    step(model, x.cuda(), optimizer{passed})
+"""
+FLAG_OF_CALLER = """
+def step(model, x, optimizer, report=False):
+    loss = model(x).mean()
+    loss.backward()
+    optimizer.step()
+    if report:
+        print(loss.item())
+"""
+
+
+@pytest.mark.parametrize(("passed", "expected"), [("", []), (", report=False", []), (", report=True", ["warning"])])
+def test_a_flag_of_the_caller_decides_what_a_step_does(tmp_path: Path, passed: str, expected: list[str]) -> None:
+    found = lint(tmp_path, "TL301", train=FLAGGED.replace("{passed}", passed), common=FLAG_OF_CALLER)
+    assert [f.severity.value for f in found if f.severity.value == "warning"] == expected
+
+
+CHOSEN = """
+import argparse
+import torch
+from torch import nn
+
+class Reading(nn.Module):
+    def forward(self, x):
+        print(x.sum().item())
+        return x
+
+class Quiet(nn.Module):
+    def forward(self, x):
+        return x
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--kind", type=int, default={default})
+args = parser.parse_args()
+layer = Reading() if args.kind == 1 else Quiet()
+layers = nn.ModuleList()
+if args.kind == 1:
+    layers.append(Reading())
+else:
+    layers.append(Quiet())
+model = nn.Linear(4, 4).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in torch.utils.data.DataLoader(torch.randn(32, 4), batch_size=4):
+    out = model(x.cuda())
+    for each in layers:
+        out = each(out)
+    out.mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("default", "option"), [("0", "--kind"), ("1", None)])
+def test_an_object_that_an_option_makes_is_used_only_with_it(default: str, option: str | None) -> None:
+    events = solve({"train.py": CHOSEN.replace("{default}", default).encode()}).events
+    assert [event.option for event in events if event.kind == "read"] == [option]

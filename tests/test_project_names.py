@@ -263,5 +263,5 @@ def test_the_outline_of_a_file_without_a_final_newline_and_with_other_line_ends(
     text = (
         "class A(B,\r\n        metaclass=M[0]):\r\n    def f(self):\r\n        def g(): pass\r\n\r\nasync def h(): pass"
     )
-    assert outline(text.encode()).defined == {"A", "h"}
-    assert not outline(b"class").defined
+    assert outline(text.encode(), "code.py").defined == {"A", "h"}
+    assert not outline(b"class", "code.py").defined

@@ -8,6 +8,7 @@ from tests.analysis_help import find
 from torchlint.analysis.module import SourceModule
 
 HELPER = "def helper(x):\n    target()\n"
+MAIN = '\n\nif __name__ == "__main__":\n    main()\n'
 SCRIPT = "import torch\n\n\ndef test_epoch(model, loader):\n    target()\n"
 
 
@@ -24,7 +25,10 @@ def in_test(path: str, code: str) -> bool:
         ("package/tests/shampoo_utils.py", HELPER),
         ("package/shampoo_test_utils.py", HELPER),
         ("package\\testing_utils.py", HELPER),
-        ("test_utils.py", HELPER),
+        ("test_utils.py", HELPER + MAIN),
+        ("optim/shampoo_test.py", HELPER + "def test_it():\n    helper(1)\n" + MAIN),
+        ("optim/shampoo_test.py", "from absl.testing import absltest\n" + HELPER + MAIN),
+        ("test_model.py", HELPER + "def test():\n    helper(1)\n"),
         ("tests_helper.py", HELPER),
         ("utils_for_tests.py", HELPER),
         ("conftest.py", HELPER),
@@ -48,6 +52,9 @@ def test_tests_and_what_they_share_are_recognized(path: str, code: str) -> None:
         ("train.py", SCRIPT),
         ("test_model.py", SCRIPT),  # a script that evaluates a model
         ("test.py", SCRIPT),
+        ("u2net_test.py", HELPER + MAIN),  # a program
+        ("u2net_test.py", "def test():\n    target()\n" + MAIN),
+        ("test_sr.py", "def test():\n    target()\n" + MAIN),
         ("latest_utils.py", HELPER),
         ("contests/solution.py", HELPER),
         ("tests/data/model.py", HELPER),

@@ -201,8 +201,8 @@ def test_a_function_that_a_command_line_library_calls_has_options(tmp_path: Path
 @pytest.mark.parametrize(
     ("world", "expected"),
     [
-        ("", "warning"),
-        ("options = { log = false }", "info only with `log`"),
+        ("", "info only with `--log`"),
+        ("options = { log = true }", "warning"),
     ],
 )
 def test_a_parameter_that_a_decorator_fills_is_an_option(tmp_path: Path, world: str, expected: str) -> None:

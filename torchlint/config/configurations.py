@@ -15,6 +15,7 @@ from typing import TypeVar
 from torchlint.config.config import Config, ConfigError, PathLike
 from torchlint.config.files import explicitly, in_folder
 from torchlint.config.requirements import NOTHING_FURTHER, declared_in
+from torchlint.config.scripts import scripts_in
 
 T = TypeVar("T")
 Change = Callable[[Config], Config]
@@ -28,6 +29,7 @@ class Configurations:
         self._change = change
         self._files: dict[str, Config] = {}
         self._torches: dict[str, str] = {}
+        self._scripts: dict[str, tuple[str, ...]] = {}
         self._made: dict[tuple[str, str | None, str], Config] = {}
         self._default = Config(root=os.getcwd())
         self._only = self._changed(only) if only is not None else None
@@ -46,6 +48,11 @@ class Configurations:
             made = base._replace(target_torch=base.target_torch or torch or None, top=self._top(base))
             found = self._made[key] = self._changed(made)
         return found
+
+    def scripts(self, folder: str) -> tuple[str, ...]:
+        """The functions that the project around a folder, given by its absolute path, installs as commands."""
+        isolated = self._only is not None and self._only.source is None
+        return () if isolated else _inherited(self._scripts, folder, scripts_in, ())
 
     def above(self, config: Config) -> Config | None:
         """The configuration that applies above the folder of another one."""

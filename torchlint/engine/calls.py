@@ -90,7 +90,7 @@ class Calls:
         of_library = function.kind in (Kind.LIBRARY, Kind.UNKNOWN) or (
             function.kind is Kind.METHOD and receiver is not None and receiver.kind in _LIBRARY_THINGS
         )
-        if not of_library:
+        if not of_library or scope.module.library:  # a stub says what it calls
             return
         if function.kind is Kind.LIBRARY and function.detail.rpartition(".")[2] in known.NO_CALLBACK:
             return
@@ -156,7 +156,10 @@ class Calls:
     def _call_instance(
         self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
     ) -> Value:
-        classes = self._engine.classes
+        classes, option = self._engine.classes, function.target.option
+        if option is not None and self._state.region.option != option:
+            with self._state.inside("guard", node, option, option=option):
+                return self._call_instance(function, args, named, node, scope)
         if not classes.is_module(function):
             method = classes.method(function, "__call__") or classes.method(function, "forward")
             return self.call(method, args, named, node, scope) if method is not None else UNKNOWN
@@ -338,7 +341,7 @@ class Calls:
                 found[name] = self._unless_given(name, value, open_=_OTHERS in named)
         for each in (*ordered, *given.kwonlyargs):
             if each.arg not in found:  # of a command line, as of click
-                found[each.arg] = self._engine.libraries.given(each.arg) or UNKNOWN
+                found[each.arg] = self._engine.libraries.filled(each, function)
             value = found[each.arg]
             if value.kind is Kind.UNKNOWN and value.detail is None and each.annotation is not None:
                 found[each.arg] = self._annotated(each.annotation, function)

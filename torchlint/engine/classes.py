@@ -125,6 +125,7 @@ class Classes:
         found = self._objects.get(shared)
         if found is None:
             found = self._objects[shared] = Object(class_)
+            found.option = next((each.option for each in self._state.region.around() if each.option), None)
             if any(name.startswith("torch.optim") for name in self.lineage(class_)[1]):
                 _fill_optimizer(found)
         self._objects[place] = found
@@ -162,8 +163,9 @@ class Classes:
             made = self._engine.call(function, [value], {}, decorator, scope)
         except (Returned, Left):
             return None
-        replaces = made.kind is value.kind or (value.kind is Kind.FUNCTION and made.kind is Kind.CLASS)
-        return made if replaces else None
+        of_library = made.kind is Kind.INSTANCE and made.target.class_ and made.target.class_.scope.module.library
+        replaces = value.kind is Kind.FUNCTION and (made.kind is Kind.CLASS or of_library)
+        return made if made.kind is value.kind or replaces else None
 
 
 def _fill_optimizer(made: Object) -> None:

@@ -23,6 +23,11 @@ def truth(test: Value) -> bool | None:
     return True if test.kind in _TRUE else None
 
 
+def usual(test: Value) -> bool:
+    """Whether a condition certainly holds in a normal run."""
+    return bool(test.option.on) if isinstance(test.option, Option) else truth(test) is True
+
+
 def off(test: Value, holds: bool) -> str | None:
     """The option without which a condition does not evaluate to ``holds``."""
     return test.option.name if isinstance(test.option, Option) and test.option.on is not holds else None

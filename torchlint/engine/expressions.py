@@ -274,7 +274,8 @@ class Expressions:
         if outcome is not None:
             return constant(not outcome)
         rarely = -value.rarely or int(value.detail is Counted.REMAINDER)
-        option = value.option._replace(on=not value.option.on) if value.option else None
+        known = value.option is not None and value.option.on is not None
+        option = value.option._replace(on=not value.option.on) if known and value.option else value.option
         return Value(Kind.FLAG, rarely=rarely, option=option)
 
     # -- comparisons -------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ def known_of_files(
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
+    unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency, state.pins)
     events = events_of_files(happened, frequency, modules)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     if reached is not None:
@@ -143,7 +143,9 @@ def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int
 # -- copies ----------------------------------------------------------------------------------------
 
 
-def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str, dict[Range, FollowedFeed]]]:
+def _copies(
+    frequency: Frequency, pins: Mapping[ast.AST, bool]
+) -> tuple[dict[str, dict[Range, str]], dict[str, dict[Range, FollowedFeed]]]:
     """The calls that copy batches and arrays in every step while the host waits, and the loaders of these batches."""
     copies: dict[str, dict[Range, str]] = defaultdict(dict)
     nodes: dict[tuple[str, ast.expr], Origin] = {}
@@ -151,9 +153,9 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
     others = set[ast.AST]()  # that also copy something else
     for frame in frequency.frames:
         for (kind, place), happening in frame.happenings.items():
-            if happening.origin is None or not _pins(happening.origin):
-                others.add(happening.node)
             origin, often = happening.origin, frequency.of(frame, place.region)
+            if origin is None or origin.kind != "batch" or not pins.get(origin.node):
+                others.add(happening.node)
             seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
             if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
                 continue
@@ -166,16 +168,8 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
             if origin.kind in ("batch", "array") and happening.form is forms.BLOCKING:
                 nodes[happening.path, happening.node] = origin
     for (path, node), origin in nodes.items():
-        pinned = _pins(origin) and node not in others
-        copies[path][range_of(node)] = "pinned batch" if pinned else origin.kind
+        copies[path][range_of(node)] = "pinned batch" if node not in others else origin.kind
     return copies, feeds
-
-
-def _pins(origin: Origin) -> bool:
-    """Whether a batch is one of a loader that is made with ``pin_memory=True``."""
-    keywords = origin.node.keywords if isinstance(origin.node, ast.Call) else ()
-    given = (each.value for each in keywords if each.arg == "pin_memory")
-    return origin.kind == "batch" and any(isinstance(each, ast.Constant) and each.value is True for each in given)
 
 
 # -- what a normal run does not get to -------------------------------------------------------------

@@ -87,12 +87,13 @@ class Call(NamedTuple):
 
 
 class Object:
-    """An object, by the place where it is created."""
+    """An object, by the place where it is created; ``option`` is the one without which a normal run does not."""
 
-    __slots__ = ("class_", "fields")
+    __slots__ = ("class_", "fields", "option")
 
     def __init__(self, class_: Class | None) -> None:
         self.class_ = class_
+        self.option: str | None = None
         self.fields: dict[str, Value] = {}
 
 

@@ -28,6 +28,7 @@ from torchlint.engine.values import (
     sequence,
     tensor,
 )
+from torchlint.project.followed import ONE_LENGTH
 
 _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -87,6 +88,8 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
     details = (left.detail, right.detail)
     equal, unequal = isinstance(operation, ast.Eq), isinstance(operation, ast.NotEq)
     greater = isinstance(operation, (ast.Gt, ast.GtE))
+    if Counted.ITEMS in details and (equal or unequal):
+        return Value(Kind.FLAG, option=Option(ONE_LENGTH, on=None))
     if Counted.REMAINDER in details:
         return Value(Kind.FLAG, rarely=1 if equal else -1 if unequal else 0 if greater else 1)
     if Counted.TIME in details and not equal and not unequal:

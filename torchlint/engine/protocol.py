@@ -110,6 +110,12 @@ class Libraries(Protocol):
     def given(self, name: str) -> Value | None:
         """The value of a parameter that a command line fills, if the configuration says it."""
 
+    def filled(self, arg: ast.arg, function: Function) -> Value:
+        """The value of a parameter without a default that no call passes: a command line fills it."""
+
+    def run(self, command: Value) -> Value:
+        """What a function gives that a command line calls."""
+
     def configured(self, found: Value, function: Value, given: Arguments) -> Value:
         """What a function gives that makes objects from names in its arguments or in configuration files."""
 

@@ -1,4 +1,4 @@
-"""Where a run begins: the programs of a project; and, by assumption, functions that no program reaches."""
+"""Where a run begins: the programs and commands of a project; by assumption, functions that none of them reaches."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ class Roots:
         named = self._engine.program.world.programs is not None
         if not named:
             self._modules()
+        self._commands()
         self._patches()
         roots = list(self._roots())
         self._state.assuming = True
@@ -94,6 +95,21 @@ class Roots:
         with self._state.at(self._engine.frame_of(module)):
             for statement in guards:
                 self._statements.block(getattr(statement, "body", ()), Scope(module.names, module))
+
+    def _commands(self) -> None:
+        """Functions that the command line calls, by decorators or as the scripts that the project declares."""
+        program, commands = self._engine.program, self._state.commands
+        for script in program.world.scripts:
+            name, _, function = script.partition(":")
+            module = program.find(name)
+            if module is not None:
+                self._within(_ONE_PROGRAM, lambda module=module: self._statements.load(module))
+                declared = module.names.get(function, UNKNOWN)
+                commands += [declared] if _is_definition(declared) else []
+        for command in commands:  # which grows
+            left = self._state.work < self._state.total * _FOR_MODULES
+            if left and command.target.node not in self._engine.calls.reached:
+                self._within(_ONE_PROGRAM, lambda command=command: self._engine.libraries.run(command))
 
     def _leave_out(self) -> None:
         """Note what would be programs if the configuration did not name others."""

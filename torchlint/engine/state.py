@@ -53,6 +53,8 @@ class State:
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
         self.patches: list[tuple[str, Function]] = []  # functions that replace those of libraries, with their names
+        self.commands: list[Value] = []  # functions that a command line calls
+        self.pins: dict[ast.AST, bool] = {}  # by what makes a loader: whether it pins in a normal run
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end

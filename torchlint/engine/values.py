@@ -56,11 +56,12 @@ class Place(Enum):
 
 
 class Counted(Enum):
-    """What a number counts or measures, where a comparison with it holds rarely."""
+    """What a number counts or measures, where a comparison with it holds rarely, or in one mode of a program."""
 
     STEPS = "steps"  # i, step += 1
     REMAINDER = "remainder"  # step % n
     TIME = "time"
+    ITEMS = "items"  # of a batch whose items are not known
 
 
 class Origin(NamedTuple):
@@ -81,14 +82,14 @@ def computed(origin: Origin | None) -> Origin | None:
 
 
 class Option(NamedTuple):
-    """An option of the program that a value depends on, and whether the value is true in a normal run.
+    """An option of the program that a value depends on, and whether the value is true in a normal run; None if unknown.
 
     ``name`` is the option without which that differs; with a space in it, it says in words how a run differs.
     ``given``: the configuration gives the option its value, and not the program by default.
     """
 
     name: str
-    on: bool
+    on: bool | None
     given: bool = False
 
 

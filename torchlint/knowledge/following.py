@@ -108,15 +108,10 @@ FACTORIES = FROM_HOST | frozenset(
 # What sets the device on which tensors are made.
 DEFAULT_DEVICE = (b"set_default_device", b"set_default_tensor_type", b"with torch.device(")
 LEGACY_TYPES = frozenset("FloatTensor LongTensor ByteTensor BoolTensor HalfTensor DoubleTensor IntTensor".split())
-# Functions of `torch` that make no tensors.
-NO_TENSORS = frozenset(
-    "no_grad enable_grad save manual_seed set_grad_enabled inference_mode autocast get_default_dtype finfo iinfo "
-    "set_default_dtype set_num_threads use_deterministic_algorithms Generator set_printoptions "
-    "set_float32_matmul_precision".split()
-)
+# Namespaces of `torch` whose functions make no tensors.
 OTHER_NAMESPACES = (
     "torch.utils.", "torch.backends", "torch.profiler", "torch.onnx", "torch.fx", "torch.version", "torch.ops",
-    "torch.library", "torch.nn.init", "torch.random", "torch.hub", "torch.distributed",
+    "torch.library", "torch.nn.init", "torch.random", "torch.hub", "torch.distributed", "torch.amp",
 )  # fmt: skip
 WRAPPERS = frozenset(
     "DistributedDataParallel DataParallel DDP FSDP FullyShardedDataParallel convert_syncbn_model ModelEMA compile "
@@ -144,5 +139,5 @@ SELF_RETURNING = frozenset(
 # -- options ---------------------------------------------------------------------------------------
 
 # Options that select the accelerator count as on, whatever their default; those against it as off.
-FOR_ACCELERATOR = re.compile(r"cuda|gpu|device|accelerat|pin_memory", re.IGNORECASE)
+FOR_ACCELERATOR = re.compile(r"cuda|gpu|device|accelerat", re.IGNORECASE)
 AGAINST_ACCELERATOR = re.compile(r"(no|disable|use|force|only)_?(cuda|gpu)|(use_?|force_?)?cpu(_only)?$", re.IGNORECASE)

@@ -64,6 +64,8 @@ CUDA_ONLY_FUNCTIONS = frozenset(
     "memory_summary set_device "
     "device init ipc_collect get_rng_state".split()
 )
+# Wrappers of a model, in `torch.nn`, that take the devices to use as `device_ids`.
+PARALLEL = frozenset({"DataParallel", "DistributedDataParallel"})
 # Collectives, whose backend requires tensors on a certain device.
 COLLECTIVES = frozenset(
     f"torch.distributed.{name}"

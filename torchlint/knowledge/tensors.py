@@ -35,20 +35,32 @@ _ABOUT_STORAGE = frozenset(
     "is_complex is_conj is_neg is_signed is_inference is_shared is_coalesced is_set_to is_same_size storage_offset "
     "sparse_dim dense_dim has_names".split()
 )
-# Functions of the torch namespace whose result is not a single tensor.
-NOT_TENSOR_FUNCTIONS = frozenset(f"torch.{name}" for name in _ABOUT_STORAGE) | frozenset(
-    f"torch.{name}"
-    for name in "load save device Generator manual_seed seed no_grad enable_grad inference_mode "
-    "set_grad_enabled compile Size "
-    "is_tensor is_storage numel get_default_dtype set_default_dtype set_default_device "
-    "set_default_tensor_type "
-    "set_printoptions set_num_threads get_num_threads use_deterministic_algorithms finfo iinfo typename "
-    "autocast "
-    "are_deterministic_algorithms_enabled set_float32_matmul_precision is_floating_point equal allclose "
-    "jit vmap "
-    "initial_seed get_rng_state set_rng_state is_grad_enabled promote_types result_type dtype export "
-    "hub".split()
+# Functions of the torch namespace whose result is not a single tensor, besides those with such prefixes.
+_NOT_TENSOR_PREFIXES = ("get_", "set_", "is_")
+_NOT_TENSOR_FUNCTIONS = _ABOUT_STORAGE | frozenset(
+    "load save device Generator Size manual_seed seed no_grad enable_grad inference_mode compile numel "
+    "use_deterministic_algorithms finfo iinfo typename autocast are_deterministic_algorithms_enabled equal allclose "
+    "jit vmap initial_seed promote_types result_type dtype export hub broadcast_shapes can_cast".split()
 )
+
+
+def gives_tensor(name: str) -> bool:
+    """Whether a function of torch may give a tensor, by its name in the namespace ``torch`` itself."""
+    named = name in _NOT_TENSOR_FUNCTIONS or name.startswith(_NOT_TENSOR_PREFIXES)
+    return not named or name == "is_nonzero"  # which reads its argument, as a condition does
+
+
+# The namespaces of devices, with those that packages of vendors add. Their functions give numbers, texts and objects.
+BACKENDS = tuple(f"torch.{name}." for name in "cuda xpu mps accelerator npu hpu mtia mlu musa xla cpu".split())
+# Functions of any of them that give a device, a number, or several.
+CURRENT_DEVICE = frozenset({"current_device", "current_accelerator"})
+NUMBERS_OF_BACKENDS = frozenset(
+    "memory_allocated max_memory_allocated memory_reserved max_memory_reserved memory_cached max_memory_cached "
+    "memory_usage current_allocated_memory driver_allocated_memory recommended_max_memory current_device_index "
+    "initial_seed utilization temperature power_draw clock_rate".split()
+)
+TUPLES_OF_BACKENDS = frozenset({"mem_get_info", "get_memory_info", "get_device_capability"})
+OF_BACKENDS = CURRENT_DEVICE | NUMBERS_OF_BACKENDS | TUPLES_OF_BACKENDS
 # What a module owns and is moved with it; `Buffer` since torch 2.5.
 PARAMETERS = frozenset(f"torch.nn.{name}" for name in "Parameter parameter.Parameter Buffer parameter.Buffer".split())
 # Functions of `torch.nn.utils` that return a norm of parameters or gradients, on their device.

@@ -14,9 +14,11 @@ from torchlint.engine.values import (
     FLAG,
     NONE,
     NUMBER,
+    PLAIN,
     SEQUENCES,
     TEXT,
     UNKNOWN,
+    Counted,
     Kind,
     Place,
     Value,
@@ -73,7 +75,10 @@ class Builtins:
         return given.get(0) if given.get(0).kind is Kind.TENSOR else NUMBER
 
     def _length(self, given: Arguments) -> Value:
-        return NUMBER
+        value = given.get(0)
+        if value.kind is Kind.TUPLE and any(map(_is_of_batch, value.items)):
+            return constant(len(value.items))
+        return Value(Kind.NUMBER, Counted.ITEMS) if value.is_batch else NUMBER
 
     def _flag(self, given: Arguments) -> Value:
         return FLAG
@@ -211,6 +216,11 @@ class Builtins:
         has = field.detail in owner.target.fields or self._engine.classes.method(owner, field.detail) is not None
         return constant(True) if has else FLAG
 
+    def _callable(self, given: Arguments) -> Value:
+        value = given.get(0)
+        told = value.kind in PLAIN or value.kind is Kind.FUNCTION
+        return constant(value.kind is Kind.FUNCTION) if told and not value.maybe_none else FLAG
+
     def _isinstance(self, given: Arguments) -> Value:
         value, class_ = given.get(0), given.get(1)
         if class_.kind is not Kind.LIBRARY or value.maybe_none:
@@ -235,6 +245,11 @@ def pairs(value: Value) -> Value | None:
         return Value(Kind.DICT, fields=known)
     element = value.element if value.kind is Kind.LIST else None
     return Value(Kind.DICT, element=element.items[1]) if element is not None and len(element.items) == 2 else None
+
+
+def _is_of_batch(item: Value) -> bool:
+    """Whether an item of a tuple was collated by a loader, so that the tuple is a batch."""
+    return item.origin is not None and item.origin.kind == "batch"
 
 
 def _class_of(scope: Scope | None) -> Class | None:
@@ -267,7 +282,8 @@ _FUNCTIONS = {
     **dict.fromkeys(("any", "all"), Builtins._any),
     **dict.fromkeys(("list", "tuple", "set", "reversed", "frozenset"), Builtins._collect),
     **dict.fromkeys(("globals", "locals"), Builtins._names),
-    **dict.fromkeys(("callable", "issubclass"), Builtins._flag),
+    "issubclass": Builtins._flag,
+    "callable": Builtins._callable,
     "print": Builtins._print,
     "len": Builtins._length,
     "range": Builtins._range,

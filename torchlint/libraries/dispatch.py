@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.frames import Function
 from torchlint.engine.union import join_all
 from torchlint.engine.values import UNKNOWN, Kind, Place, Value, library, sequence, tensor
 from torchlint.knowledge import following as known
@@ -83,6 +85,14 @@ class Libraries:
     def given(self, name: str) -> Value | None:
         """A parameter that a command line fills, if the configuration says its value."""
         return self._options.given(name)
+
+    def filled(self, arg: ast.arg, function: Function) -> Value:
+        """A parameter without a default that no call passes: a command line fills it."""
+        return self._options.filled(arg, function)
+
+    def run(self, command: Value) -> Value:
+        """What a function gives that a command line calls."""
+        return self._options.of_function(command, command.target.node, command.target.scope)
 
     # -- objects by name ---------------------------------------------------------------------------
 

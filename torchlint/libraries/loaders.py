@@ -6,12 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.conditions import usual
 from torchlint.engine.frames import Scope
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.values import (
     BATCH,
     CALLABLE,
     ELEMENT,
+    NONE,
     NUMBER,
     SEQUENCES,
     TEXT,
@@ -57,6 +59,7 @@ class Loaders:
     def batch(self, dataset: Value, named: dict[str, Value], node: ast.AST, scope: Scope) -> Value:
         """The batch of a loader: the items of its dataset, collated on the host."""
         origin = self._state.origin("batch", node)
+        self._state.pins[node] = self._state.pins.get(node, True) and usual(named.get("pin_memory", NONE))
         frame = self._state.new_frame(scope.module, "<worker>")
         frame.worker = True
         saved, self._state.worker = self._state.worker, True

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
-from torchlint.engine.frames import Scope
+from torchlint.engine.frames import Function, Scope
 from torchlint.engine.values import (
     NONE,
     SEQUENCES,
@@ -56,19 +56,43 @@ class Options:
 
     def _add(self, parser: Value, given: Arguments) -> None:
         names = [value.detail for value in given.values if isinstance(value.detail, str)]
-        if not names:
-            return
-        long = next((name for name in names if name.startswith("--")), names[0])
-        dest = given.named.get("dest", NONE).detail or long.lstrip("-").replace("-", "_")
-        action = given.named.get("action", NONE).detail
-        required = "required" in given.named or not names[0].startswith("-")
-        default = given.named.get("default", UNKNOWN if required else NONE)
-        if action in _SWITCHES:
-            default = constant(_SWITCHES[action])
+        if names:
+            dest, value = self._declared(names, given.named)
+            parser.fields[dest] = value
+
+    def _declared(self, names: list[str], named: dict[str, Value]) -> tuple[str, Value]:
+        """The name by which a program reads an option of argparse or click, and its value."""
+        long = next((name for name in names if name.startswith("--")), names[0]).partition("/")[0]
+        dest = named.get("dest", NONE).detail or long.lstrip("-").replace("-", "_")
+        action = named.get("action", NONE).detail
+        required = "required" in named or not names[0].startswith("-")
+        switch = action in _SWITCHES or "is_flag" in named or any("/" in name for name in names)
+        usual = UNKNOWN if required else constant(_SWITCHES.get(action, False)) if switch else NONE
+        default = named.get("default", usual)
         options = self._engine.program.world.options
         value = setting_of(options, dest, names, switches_off=action == "store_false")
         shown = long if option_name(long) == dest else dest
-        parser.fields[dest] = _given(shown, value) if value is not None else self.option(dest, default, long)
+        return dest, _given(shown, value) if value is not None else self.option(dest, default, long)
+
+    def filled(self, arg: ast.arg, function: Function) -> Value:
+        """A parameter without a default that no call passes: a decorator fills it, as those of click do."""
+        given = self.given(arg.arg)
+        if given is not None:
+            return given
+        safely = self._engine.expressions.safely
+        for decorator in getattr(function.node, "decorator_list", ()):
+            if not isinstance(decorator, ast.Call) or safely(decorator.func, function.scope).detail != "click.option":
+                continue
+            texts = (each.value for each in decorator.args if isinstance(each, ast.Constant))
+            names = [text for text in texts if isinstance(text, str)]
+            if not names:
+                continue
+            named = {each.arg: safely(each.value, function.scope) for each in decorator.keywords if each.arg}
+            own = next((name for name in names if not name.startswith("-")), None)
+            dest, value = self._declared(names, named if own is None else {**named, "dest": constant(own)})
+            if dest == arg.arg:
+                return value
+        return UNKNOWN
 
     def given(self, name: str) -> Value | None:
         """The value of an option or a parameter, if the configuration says it."""
@@ -86,6 +110,8 @@ class Options:
         shown = flag or name
         if default.kind is not Kind.CONSTANT:
             return default if default.kind in (*SEQUENCES, Kind.DEVICE) else UNKNOWN
+        if default.detail is ...:  # of Typer, for what must be given
+            return UNKNOWN
         value, for_device = default.detail, known.FOR_ACCELERATOR.search(name) is not None
         if isinstance(value, bool):
             if known.AGAINST_ACCELERATOR.search(name):

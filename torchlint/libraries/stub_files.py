@@ -73,6 +73,7 @@ _STUBS = {
     "accelerate": Stub("accelerate", "accelerate", "Accelerate"),
     "ignite": Stub("ignite", "ignite", "Ignite"),
     "absl": Stub("absl", "absl", "Abseil"),
+    "click": Stub("click", "click", "Click"),
     "fire": Stub("fire", "fire", "Fire"),
     "typer": Stub("typer", "typer", "Typer"),
     "torchmetrics": Stub("torchmetrics", "torchmetrics", "torchmetrics", usual="Metric"),

@@ -88,6 +88,11 @@ class StubWords:
             return self._engine.call(function, [], {}, given.node, given.scope)
         return self._options.of_function(function, given.node, given.scope)
 
+    def _runs(self, given: Arguments) -> Value:
+        """``runs(function)``: a command, which the command line calls with its options."""
+        self._state.commands += [value for value in given.get(0).members if value.kind is Kind.FUNCTION]
+        return UNKNOWN
+
     def _one_of(self, given: Arguments) -> Value:
         """``one_of(values)``: each of several values; calling it calls all of them, in no loop."""
         return self._engine.containers.element(given.get(0), given.node, given.scope)
@@ -117,6 +122,7 @@ _FUNCTIONS = {
     "prepared": StubWords._prepared,
     "options_of": StubWords._options_of,
     "called_with_options": StubWords._called,
+    "runs": StubWords._runs,
     "one_of": StubWords._one_of,
     "option": StubWords._option,
     "array": StubWords._array,

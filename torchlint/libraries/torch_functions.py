@@ -26,7 +26,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import following as known
-from torchlint.knowledge import forms
+from torchlint.knowledge import forms, tensors
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.tensors import Tensors
 
@@ -63,7 +63,7 @@ class TorchFunctions:
         for prefix, method in _NAMESPACES:
             if dotted.startswith(prefix):
                 return method(self, given)
-        if name in known.NO_TENSORS or dotted.startswith(known.OTHER_NAMESPACES) or "._" in dotted:
+        if dotted.startswith(known.OTHER_NAMESPACES) or "._" in dotted:
             return self._accelerators() if name == "get_world_size" else NUMBER if name == "get_rank" else UNKNOWN
         if dotted.startswith("torch.multiprocessing"):
             return None
@@ -120,17 +120,26 @@ class TorchFunctions:
     def _module(self, given: Arguments) -> Value:
         return Value(Kind.LIBRARY_MODULE, f"torch.nn.{given.name}")
 
-    def _cuda(self, given: Arguments) -> Value:
+    def _backend(self, given: Arguments) -> Value:
+        """A function of ``torch.cuda``, ``torch.accelerator`` or another backend."""
         if given.name in known.LEGACY_TYPES:
             data = given.get(0)
             if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
                 self._state.happen(given.node, given.scope, forms.LEGACY_DATA, data.origin)
             return tensor(Place.ACCELERATOR)
-        if given.name == "synchronize":
-            self._state.happen(given.node, given.scope, forms.SYNCHRONIZE)
-        if given.name == "current_device":
+        if given.name in tensors.CURRENT_DEVICE:
             return Value(Kind.DEVICE, device=Place.ACCELERATOR)
+        if given.name in tensors.TUPLES_OF_BACKENDS:
+            return collection(NUMBER)
+        if given.name.startswith("is_"):
+            return FLAG
+        if given.name in tensors.NUMBERS_OF_BACKENDS:
+            return NUMBER
         return self._accelerators() if given.name == "device_count" else UNKNOWN
+
+    def _synchronize(self, given: Arguments) -> Value:
+        self._state.happen(given.node, given.scope, forms.SYNCHRONIZE)
+        return NONE
 
     def _accelerators(self) -> Value:
         """The number of accelerators, and of processes that train on them."""
@@ -189,6 +198,8 @@ class TorchFunctions:
             self._waits(dotted, given)
         if given.name in ("equal", "allclose", "is_nonzero"):
             return FLAG
+        if not tensors.gives_tensor(given.name):
+            return UNKNOWN
         if given.name in ("split", "narrow"):
             self._tensors.sizes(given.values[1:], given)
         place = device or Place.UNKNOWN
@@ -197,8 +208,6 @@ class TorchFunctions:
             return sequence([tensor(place), tensor(place)])
         if given.name in known.LISTS or given.name in _LISTS:
             return collection(tensor(place))
-        if given.name.startswith("get_"):
-            return UNKNOWN
         return tensor(place, detail=MASK if given.name in known.MASKING else None, origin=_origin(given, place))
 
     def _waits(self, dotted: str, given: Arguments) -> None:
@@ -259,7 +268,8 @@ _OF_CHECKPOINT = frozenset("use_reentrant preserve_rng_state".split())
 _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
 _EXACT = {
     "torch.device": TorchFunctions._device,
-    "torch.cuda.is_available": TorchFunctions._true,
+    **dict.fromkeys(("torch.cuda.is_available", "torch.accelerator.is_available"), TorchFunctions._true),
+    **dict.fromkeys(("torch.cuda.synchronize", "torch.accelerator.synchronize"), TorchFunctions._synchronize),
     "torch.backends.mps.is_available": TorchFunctions._false,
     "torch.onnx.is_in_onnx_export": TorchFunctions._false,
     "torch.jit.is_scripting": TorchFunctions._false,
@@ -279,7 +289,7 @@ _EXACT = {
     "torch.nn.ModuleDict": TorchFunctions._module_dict,
 }
 _NAMESPACES = (
-    ("torch.cuda", TorchFunctions._cuda),
+    (tensors.BACKENDS, TorchFunctions._backend),
     ("torch.autograd", TorchFunctions._autograd),
     ("torch.distributions", TorchFunctions._distribution),
     ("torch.nn.", TorchFunctions._module),

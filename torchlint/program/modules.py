@@ -8,6 +8,8 @@ import warnings
 from functools import cached_property
 from typing import Any
 
+from torchlint.project.tests import is_test
+
 
 class Module:
     """A file of the project, or a stub. ``names`` are its global names once it has been evaluated.
@@ -38,14 +40,14 @@ class Module:
     @property
     def is_test(self) -> bool:
         """Whether the file belongs to tests."""
-        *folders, file = self.path.lower().split("/")
-        return not _TEST_FOLDERS.isdisjoint(folders) or file.startswith(_TEST_FILES) or file.endswith("_test.py")
+        *folders, _ = self.path.lower().split("/")
+        return not _TEST_FOLDERS.isdisjoint(folders) or is_test(self.path, self.content)
 
     @property
     def is_program(self) -> bool:
         """Whether the file does something when it is run: it has a main guard, or statements that work."""
-        *folders, _ = self.path.lower().split("/")
-        if self.is_test or not _NO_PROGRAMS.isdisjoint(folders):
+        *folders, file = self.path.lower().split("/")
+        if file == "setup.py" or self.is_test or not _NO_PROGRAMS.isdisjoint(folders):
             return False
         return b"__main__" in self.content or _WORKS.search(self.content) is not None
 
@@ -60,5 +62,4 @@ def is_main_guard(statement: ast.stmt) -> bool:
 # A loop or a call outside of functions and classes; files are not parsed to see that.
 _WORKS = re.compile(rb"^(?:for |while |[A-Za-z_][\w.]*\()", re.MULTILINE)
 _TEST_FOLDERS = frozenset({"tests", "testing", "unit_tests", "unittests", "test_suite"})
-_TEST_FILES = ("test_", "conftest", "setup.py")
 _NO_PROGRAMS = frozenset({"docs", "doc", "benchmarks"})

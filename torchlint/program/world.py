@@ -13,12 +13,13 @@ class World(NamedTuple):
 
     ``options`` are the values of options by :func:`option_name`. ``programs`` are the files that are programs, or None
     if the files themselves show that: in a configuration as globs, and as paths with forward slashes where programs are
-    followed.
+    followed. ``scripts`` are the functions that the project installs as commands, ``module:function``.
     """
 
     options: tuple[tuple[str, Setting], ...] = ()
     programs: tuple[str, ...] | None = None
     accelerators: int = 1
+    scripts: tuple[str, ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> World:
         """The same with the names of files in place of their paths."""

@@ -102,6 +102,10 @@ class Definitions:
         """Whether some of a file runs only if it is started as a program."""
         return self._outlines.of(path).is_program
 
+    def is_test(self, path: str) -> bool:
+        """Whether a file is a test."""
+        return self._outlines.of(path).is_test
+
     def packages(self, path: str) -> Iterator[str]:
         """The packages that a module is in, which importing it runs first; the innermost first."""
         folder = posixpath.dirname(self._names[path])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 Range = tuple[int, int, int, int]
 # Where nothing is known to call a function, which would run in every step.
 ASSUMED = "assumed"
+ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from torchlint.project.tests import is_test
 from torchlint.text.lines import with_line_feeds
 
 _DEFINITION = re.compile(rb"\n(?:def|async def|class)[ \t]+(\w+)")
@@ -22,7 +23,8 @@ class Outline(NamedTuple):
 
     ``defined`` are its functions and classes; ``imports`` are the dotted names that a name may stand for, in order;
     ``stars`` the modules of ``import *``; ``required`` what is imported whenever the module is: under no condition, and
-    not in a function. ``is_program`` says whether some of it runs only if the file is started as a program.
+    not in a function. ``is_program`` says whether some of it runs only if the file is started as a program,
+    ``is_test`` whether pytest collects it, or what it collects shares it.
     """
 
     defined: frozenset[str] = frozenset()
@@ -30,6 +32,7 @@ class Outline(NamedTuple):
     stars: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     is_program: bool = False
+    is_test: bool = False
 
 
 class Outlines:
@@ -42,7 +45,7 @@ class Outlines:
     def of(self, path: str) -> Outline:
         """The outline of a file; empty if its content is unknown."""
         if path not in self._known:
-            self._known[path] = outline(self._contents.get(path, b""))
+            self._known[path] = outline(self._contents.get(path, b""), path)
         return self._known[path]
 
     def updated(self, changed: Mapping[str, bytes], removed: Iterable[str] = ()) -> Outlines:
@@ -58,8 +61,9 @@ class Outlines:
         return {"_contents": {}, "_known": {path: self.of(path) for path in self._contents}}
 
 
-def outline(data: bytes) -> Outline:
+def outline(data: bytes, path: str) -> Outline:
     """The outline of the content of a file. Definitions in conditional statements are not part of it."""
+    test = is_test(path, data)
     data = b"\n" + with_line_feeds(data).replace(b"\r\n", b"\n")
     defined = frozenset(map(_text, _DEFINITION.findall(data)))
     imports: dict[str, tuple[str, ...]] = {}
@@ -72,7 +76,7 @@ def outline(data: bytes) -> Outline:
             imports[one.bound] = (*imports.get(one.bound, ()), one.dotted)
         if one.required:
             required[one.module] = None
-    return Outline(defined, imports, tuple(stars), tuple(required), _PROGRAM.search(data) is not None)
+    return Outline(defined, imports, tuple(stars), tuple(required), _PROGRAM.search(data) is not None, test)
 
 
 class _Import(NamedTuple):

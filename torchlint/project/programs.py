@@ -8,7 +8,7 @@ from functools import cached_property
 
 from torchlint.project.definitions import Definitions
 
-_NO_PROGRAM = re.compile(r"(?:^|/)tests?/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest|setup|__init__)\.py$")
+_NO_PROGRAM = re.compile(r"(?:^|/)tests?/|(?:^|/)(?:setup|__init__)\.py$")
 
 
 class Programs:
@@ -25,11 +25,13 @@ class Programs:
         Tests and the initialization of packages are no programs.
         """
         if path not in self._found:
-            around = sorted(one for one in self._importers(path) if not _NO_PROGRAM.search(one))
-            self._found[path] = tuple(one for one in around if self._is_started(one))
+            around = sorted(one for one in self._importers(path) if self._is_started(one))
+            self._found[path] = tuple(around)
         return self._found[path]
 
     def _is_started(self, path: str) -> bool:
+        if _NO_PROGRAM.search(path) or self._definitions.is_test(path):
+            return False
         return path not in self._imported_by or self._definitions.is_program(path)
 
     def _importers(self, path: str) -> set[str]:

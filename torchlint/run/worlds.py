@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 def world_of(paths: Sequence[str], configurations: Configurations) -> World:
     """The world in which the programs of these files run. Raises ``ConfigError``."""
-    config = _nearest(paths, configurations)
+    folder = _shared_folder(paths)
+    config = _nearest(folder, configurations)
+    scripts = configurations.scripts(folder) if folder else ()
     if config is None or config.world.programs is None:
-        return config.world if config is not None else USUAL
+        return (config.world if config is not None else USUAL)._replace(scripts=scripts)
     root = config.programs_root or config.root
     try:
         matching = [p for p in paths if path_matches(config.world.programs, relative_to(root, p))]
@@ -31,12 +33,18 @@ def world_of(paths: Sequence[str], configurations: Configurations) -> World:
     return config.world._replace(programs=tuple(sorted(p.replace("\\", "/") for p in matching)))
 
 
-def _nearest(paths: Sequence[str], configurations: Configurations) -> Config | None:
-    """The configuration of the innermost folder that contains all files; None if there is no valid one."""
+def _shared_folder(paths: Sequence[str]) -> str:
+    """The innermost folder that contains all files; empty if there is none."""
     folders = [os.path.abspath(folder) for folder in {os.path.dirname(path) for path in paths}]
     try:
-        return configurations.for_folder(os.path.commonpath(folders))
+        return os.path.commonpath(folders)
     except ValueError:  # no files, or files on several drives
-        return None
+        return ""
+
+
+def _nearest(folder: str, configurations: Configurations) -> Config | None:
+    """The configuration of a folder; None if there is no valid one."""
+    try:
+        return configurations.for_folder(folder) if folder else None
     except ConfigError:  # of no file, since those of all files have been read
         return None

@@ -10,16 +10,11 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.project.tests import is_test, uses_tests
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
 
-_IMPORTED = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:pytest|unittest|torch\.testing)\b", re.MULTILINE)
-# What pytest or unittest would run; scripts such as `test_model.py`, which evaluate a model, have neither.
-_ASSERTS = re.compile(r"^[ \t]*(?:def test\w*\([ \t]*(?:self\b|\))|class Test|assert\b)", re.MULTILINE)
-_TESTS = re.compile(r"^[ \t]*(?:def test|class Test)", re.MULTILINE)
-# Modules that tests share: `test_utils`, `testing_helpers`, `shampoo_test_utils`, `utils_for_tests`.
-_HELPERS = re.compile(r"(?:.*_)?test(?:s|ing)?_(?:utils?|helpers?|common|cases?|base|lib)|.*_for_tests?|conftest")
 _FOLDER = re.compile(r"(?:.*_)?tests")
 
 
@@ -50,13 +45,10 @@ class Testing:
     @cached_property
     def _whole_file(self) -> bool:
         """Whether pytest would collect the file, or the file supports those that it collects."""
-        *folders, name = self._code.path.replace("\\", "/").split("/")
-        stem = name.rpartition(".")[0]
-        if stem.endswith("_test") or _HELPERS.fullmatch(stem) or any(map(_FOLDER.fullmatch, folders[-1:])):
-            return True
-        text = self._code.text
-        runs = stem.startswith("test_") and _ASSERTS.search(text) is not None and _TESTS.search(text) is not None
-        return runs or _IMPORTED.search(text) is not None
+        content = self._code.text.encode(errors="surrogatepass")
+        *folders, _ = self._code.path.replace("\\", "/").split("/")
+        in_folder = any(map(_FOLDER.fullmatch, folders[-1:]))
+        return in_folder or is_test(self._code.path, content) or uses_tests(content)
 
 
 def _asserts(function: cst.FunctionDef) -> bool:

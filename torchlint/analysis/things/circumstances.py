@@ -18,7 +18,7 @@ from torchlint.analysis.values.devices import is_device_name
 from torchlint.model import Heat
 from torchlint.program.world import otherwise
 from torchlint.project.followed import ASSUMED as ASSUMED_STEP
-from torchlint.project.followed import UNREACHED
+from torchlint.project.followed import ONE_LENGTH, UNREACHED
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ASSUMED = "if this runs in a step"
 _EVALUATION = "only in evaluation"
 _DEPTH = 3  # callers of callers
+_LEAST = 2  # items of a batch
 _COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     cst.Equal: operator.eq,
     cst.NotEqual: operator.ne,
@@ -92,6 +93,8 @@ class Circumstances:
         """The option without which a node is not reached in a step."""
         place = self._module.heat_analysis.enclosing_step(node)
         guards = [g for g in self._module.guards(node, stop=place) if g.kind == "test" and g.condition is not None]
+        if any(self._is_of_length(guard) for guard in guards):
+            return f"only {ONE_LENGTH}"
         found = next((name for guard in guards if (name := self._option(guard)) is not None), None)
         if found is not None:
             return f"only {found}"
@@ -100,6 +103,22 @@ class Circumstances:
         callers = self._module.functions.callers(place)
         reasons = [self._switched_on(site.call, depth - 1) for site in callers.sites]
         return reasons[0] if reasons and not callers.escapes and None not in reasons else None
+
+    def _is_of_length(self, guard: Guard) -> bool:
+        """Whether the number of items of a batch chooses a mode, ``if len(batch) == 15``, and which is not known."""
+        test = guard.condition
+        called = test.left if isinstance(test, cst.Comparison) else None
+        if not isinstance(test, cst.Comparison) or not isinstance(called, cst.Call) or len(called.args) != 1:
+            return False
+        target, batch = test.comparisons[0], called.args[0].value
+        number = literal(target.comparator)
+        if self._module.qualified(called.func) != "builtins.len" or not isinstance(number, int) or number < _LEAST:
+            return False
+        function = self._module.function_of(test)
+        bindings = self._module.definitions(batch) if isinstance(batch, cst.Name) else ()
+        given = bool(bindings) and all(binding.kind in ("parameter", "loop") for binding in bindings)
+        known = function is not None and self._module.followed.reaches(function)
+        return given and not known and isinstance(target.operator, (cst.Equal, cst.NotEqual))
 
     def _option(self, guard: Guard) -> str | None:
         """With which option a guard holds, although it does not in a normal run."""
@@ -145,18 +164,17 @@ class Circumstances:
         )
 
     def _default(self, node: cst.BaseExpression) -> tuple[str, object]:
-        """The name of an option and its value in a normal run: of an argument parser, a function, or a class."""
-        if isinstance(node, cst.Name):
-            bindings = self._module.definitions(node)
-            return node.value, self._of_parameter(bindings[0]) if len(bindings) == 1 else ...
-        if not isinstance(node, cst.Attribute):
-            return "", ...
-        name, owner = node.attr.value, self._module.class_of(node)
-        if dotted(node.value) == "self" and owner is not None:
-            stored = [value for value, _ in self._module.classes.assignments(owner, name)]
-            given = stored[0] if len(stored) == 1 and isinstance(stored[0], cst.Name) else None
-            return self._default(given) if given is not None else (name, ...)
-        return self._options.flag(name), self._options.default(name)
+        """The name of an option and its value in a normal run: of a program, or of a function."""
+        name, default = self._options.of(node)
+        if default is not ...:
+            return name, default
+        read: cst.CSTNode = node
+        if isinstance(node, cst.Attribute) and dotted(node.value) == "self":
+            owner = self._module.class_of(node)
+            stored = self._module.classes.assignments(owner, node.attr.value) if owner is not None else ()
+            read = stored[0][0] if len(stored) == 1 else node
+        bindings = self._module.definitions(read) if isinstance(read, cst.Name) else ()
+        return name, self._of_parameter(bindings[0]) if len(bindings) == 1 else ...
 
     def _of_parameter(self, binding: Binding) -> object:
         """The value of a parameter in a normal run, if no visible call passes anything but its default."""
@@ -168,6 +186,8 @@ class Circumstances:
         default = literal(param.default)
         if not isinstance(function, cst.FunctionDef) or default is ...:
             return ...
+        if self._module.followed.reaches(function):
+            return ...  # following the programs tells what they pass
         passed = [given for site in self._module.functions.callers(function).sites for given in site.call.args]
         named = [arg for arg in passed if arg.keyword is not None and arg.keyword.value == param.name.value]
         known = all(literal(arg.value) == default for arg in named) and not any(arg.star for arg in passed)

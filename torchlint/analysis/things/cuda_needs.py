@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, keyword, literal
+from torchlint.analysis.syntax.calls import argument, keyword, literal, method
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.cuda_checks import needs_cuda
 from torchlint.analysis.things.cuda_guards import CudaGuards
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _START = "torch.distributed.init_process_group"
 _OTHERS = known.CUDA_ONLY_FUNCTIONS | known.COLLECTIVES
+_INDEXED = re.compile(r"cuda:(\d{1,3})")
 _DEPTH = 3  # calls, through which a backend is passed
 
 
@@ -131,6 +133,21 @@ class CudaNeeds:
                 self._module.qualified(call.func) in _OTHERS and not self._guards.is_guarded(call) for call in calls
             )
         return self._around[function]
+
+    def gpus_of(self, function: cst.FunctionDef) -> frozenset[int]:
+        """The indices of the GPUs that a function names; several where a wrapper of a model gets its devices."""
+        texts = (str(literal(text)) for text in self._module.within(function.body, cst.SimpleString))
+        found = {int(index[1]) for text in texts if (index := _INDEXED.fullmatch(text))}
+        return frozenset(found.union(*map(self._gpus_of_call, self._module.within(function.body, cst.Call))))
+
+    def _gpus_of_call(self, call: cst.Call) -> set[int]:
+        name = self._module.qualified(call.func) or ""
+        if name.startswith("torch.nn.") and name.rpartition(".")[2] in known.PARALLEL:
+            return {0, 1} if argument(call, "device_ids", 1) is not None else set()
+        of_device = name == "torch.cuda.set_device" or method(call) in ("cuda", "to")
+        index = argument(call, "index", 1) if name == "torch.device" else None
+        number = literal(argument(call, "device", 0) if of_device else index)
+        return {number} if isinstance(number, int) and not isinstance(number, bool) else set()
 
     def function_reason(self, function: cst.FunctionDef) -> str | None:
         """The reason why a function works only with CUDA, in words, as far as this file shows."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.things.cuda_guards import CudaGuards
-from torchlint.analysis.things.cuda_needs import CudaNeeds
+from torchlint.analysis.things.cuda_needs import CudaNeeds, outermost_function
 from torchlint.analysis.things.device_choices import DeviceChoices, is_main_test
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-
-_FURTHER = re.compile(r"cuda:[1-9]\d*")
 
 
 class CudaPrograms:
@@ -26,10 +22,11 @@ class CudaPrograms:
         self._module = module
         self._guards = module.shared(CudaGuards)
         self._needs = module.shared(CudaNeeds)
+        self._gpus: dict[cst.FunctionDef, frozenset[int]] = {}
 
     def reason(self, node: cst.CSTNode) -> str | None:
         """The reason why a node only runs where CUDA is needed anyway, in words, or None."""
-        reason = self._needs.file_reason or self._of_test(node)
+        reason = self._needs.file_reason or self._of_several(node)
         if reason is not None:
             return reason
         if self._module.shared(DeviceChoices).is_main(node):
@@ -49,25 +46,13 @@ class CudaPrograms:
         tests = (part for part in self._module.tree.body if isinstance(part, cst.If) and is_main_test(part.test))
         return [part.body for part in tests if isinstance(part.body, cst.IndentedBlock)]
 
-    # -- tests -------------------------------------------------------------------------------------
-
-    def _of_test(self, node: cst.CSTNode) -> str | None:
-        """The reason that a node is in a test that needs several GPUs: it names another one than the first."""
-        function = self._module.function_of(node)
-        if function is None or not self._module.in_test(node):
+    def _of_several(self, node: cst.CSTNode) -> str | None:
+        """The reason that a node is in a function that needs several GPUs; in a test, another one than the first."""
+        function = outermost_function(self._module, node)
+        if function is None:
             return None
-        strings = (str(literal(text)) for text in self._module.within(function.body, cst.SimpleString))
-        calls = self._module.within(function.body, cst.Call)
-        several = any(map(_FURTHER.fullmatch, strings)) or any(map(self._names_further, calls))
-        return "the test needs several GPUs" if several else None
-
-    def _names_further(self, call: cst.Call) -> bool:
-        name = self._module.qualified(call.func)
-        if name == "torch.device":
-            index = argument(call, "index", 1)
-        elif name == "torch.cuda.set_device" or method(call) in ("cuda", "to"):
-            index = argument(call, "device", 0)
-        else:
-            return False
-        number = literal(index)
-        return isinstance(number, int) and number > 0
+        if function not in self._gpus:
+            self._gpus[function] = self._needs.gpus_of(function)
+        gpus = self._gpus[function]
+        needs = any(gpus) if self._module.in_test(node) else len(gpus) > 1
+        return "it needs several GPUs" if needs else None

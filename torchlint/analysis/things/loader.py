@@ -59,7 +59,7 @@ class Loader:
     def pins(self) -> bool | None:
         """Whether batches are copied into pinned memory on machines with a GPU; None if this is unknown."""
         given = self.arguments("pin_memory")
-        if any(literal(value) is True or self._implies_cuda(value) for value in given):
+        if any(literal(value) is True or self._implies_cuda(value) or self.option(value)[1] is True for value in given):
             return True
         return False if not self.opaque and all(map(self._is_false, given)) else None
 
@@ -100,13 +100,15 @@ class Loader:
     # -- arguments ---------------------------------------------------------------------------------
 
     def _is_false(self, node: cst.BaseExpression) -> bool:
-        return self._module.value(node).literal == "False" or literal(node) is False
+        return self._module.value(node).literal == "False" or literal(node) is False or self.option(node)[1] is False
 
     def _is_zero(self, node: cst.BaseExpression) -> bool:
         value = self._module.value(node)
-        if isinstance(node, cst.Attribute) and not value.known:
-            return self._module.shared(Options).default(node.attr.value) == 0
-        return value.kind is Kind.SCALAR and value.literal == "0"
+        return (value.kind is Kind.SCALAR and value.literal == "0") or self.option(node)[1] == 0
+
+    def option(self, node: cst.BaseExpression) -> tuple[str, object]:
+        """The option of the program that an argument is, and its value in a normal run; ``...`` for any other one."""
+        return self._module.shared(Options).of(node) if literal(node) is ... else ("", ...)
 
     def _implies_cuda(self, node: cst.BaseExpression) -> bool:
         """Whether a value is ``torch.cuda.is_available()``, or a variable that is true only with CUDA."""

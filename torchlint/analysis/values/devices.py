@@ -8,30 +8,35 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword
-from torchlint.analysis.values.lattice import UNKNOWN, Device, Kind, Value, device_named
-from torchlint.knowledge.tensors import TENSOR_USES
+from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Value, device_named
+from torchlint.knowledge import tensors as known
 from torchlint.knowledge.transfers import DEVICE_WORDS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
 
 
-def made(values: Values, node: cst.Call, name: str) -> Value:
-    """The result of ``torch.device(..)``, or of a call that returns the current accelerator."""
-    if name != "torch.device":
-        return Value(Kind.DEVICE, Device.VARIABLE, origin=node, source=name)
+def of_backend(node: cst.Call, name: str) -> Value:
+    """The result of a function of ``torch.cuda``, ``torch.accelerator`` or another backend: a device, or numbers."""
+    _, backend, last = name.split(".")
+    if last in known.CURRENT_DEVICE:
+        device = {"cuda": Device.CUDA, "accelerator": Device.VARIABLE, "cpu": Device.CPU}.get(backend, Device.OTHER)
+        return Value(Kind.DEVICE, device, origin=node, source=name)
+    return SCALAR if last in known.NUMBERS_OF_BACKENDS else Value(Kind.TUPLE, element=SCALAR, origin=node)
+
+
+def made(values: Values, node: cst.Call) -> Value:
+    """The result of ``torch.device(..)``."""
     named = values.value(argument(node, "type", 0) or keyword(node, "device"))
     device = device_named(named)
     if device is Device.UNKNOWN and named.literal is None:
         device = Device.VARIABLE  # decided at run time
-    return Value(Kind.DEVICE, device, literal=named.literal, origin=node, source=name)
+    return Value(Kind.DEVICE, device, literal=named.literal, origin=node, source="torch.device")
 
 
 def device_of(values: Values, node: cst.CSTNode | None) -> Device:
     """The device that an argument such as ``device=`` names; an integer is a CUDA index."""
     value = values.value(node)
-    if isinstance(node, cst.Call) and values.code.qualified(node.func) == "torch.cuda.current_device":
-        return Device.CUDA
     if value.kind in (Kind.DEVICE, Kind.STRING) and device_named(value) is not Device.UNKNOWN:
         return device_named(value)
     if isinstance(node, cst.Integer) or value.kind is Kind.SCALAR:
@@ -94,7 +99,7 @@ def target_value(values: Values, target: cst.CSTNode | None) -> Value:
 
 def _is_used_as_tensor(values: Values, use: cst.Name) -> bool:
     parent = values.code.parent(use)
-    return isinstance(parent, cst.Attribute) and parent.value is use and parent.attr.value in TENSOR_USES
+    return isinstance(parent, cst.Attribute) and parent.value is use and parent.attr.value in known.TENSOR_USES
 
 
 def moved_to(values: Values, node: cst.Call) -> Device | None:

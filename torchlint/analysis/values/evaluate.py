@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _OWNERS = (Kind.UNKNOWN, Kind.INSTANCE, Kind.MODULE)
 # What a tensor is not equal to, whatever it holds.
 _UNEQUAL = frozenset({Kind.LIST, Kind.TUPLE, Kind.DICT, Kind.STRING, Kind.NONE})
+_EQUALITY = (cst.Equal, cst.NotEqual)
 _FEW = 8  # with more bindings than this, the join of their values is memoized
 
 
@@ -178,6 +179,9 @@ class Evaluator:
             assigned = self.stores.value(node)
             if assigned.known:
                 return assigned
+        named = node.attr.value in ("value", "name") and base.kind is Kind.UNKNOWN and base.located
+        if named and models.is_enumerated(self.code, node.value):
+            return SCALAR
         found = arrays.attribute(base, node) or tensors.attribute(base, node) or UNKNOWN
         if node.attr.value == "grad" and base.kind is Kind.UNKNOWN and self.device_evidence.on_accelerator:
             return GRADIENT if not found.known else found  # only parameters and other tensors have one
@@ -279,6 +283,9 @@ class Evaluator:
         left, right = self.value(node.left), self.value(compared)
         if any(models.is_module(side, value) for side, value in ((node.left, left), (compared, right))):
             return SCALAR  # modules have no `__eq__`: they are compared by identity
+        equated = isinstance(node.comparisons[0].operator, _EQUALITY) and Kind.TENSOR not in (left.kind, right.kind)
+        if equated and (models.is_member(node.left) or models.is_member(compared)):
+            return SCALAR
         kinds = {left.kind, right.kind}
         if Kind.TENSOR in kinds and not kinds.isdisjoint(_UNEQUAL):
             return SCALAR  # without looking at any content

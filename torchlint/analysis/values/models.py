@@ -13,6 +13,7 @@ from torchlint.knowledge.layers import PASSING_MODULES
 from torchlint.knowledge.synchronization import CALLABLE_WORDS, HOST_RESULT_WORDS, LOSS_WORDS, MODULE_ENDINGS
 
 if TYPE_CHECKING:
+    from torchlint.analysis.code import Code
     from torchlint.analysis.values.protocol import Values
 
 
@@ -56,6 +57,28 @@ def is_module(node: cst.BaseExpression, value: Value) -> bool:
     """Whether an expression is a module, judged by its value, or else by its name: ``self.model``, ``teacher_net``."""
     name = (dotted(node) or "").rpartition(".")[2].lower()
     return value.kind is Kind.MODULE or (value.kind is Kind.UNKNOWN and name.endswith(MODULE_ENDINGS))
+
+
+def is_member(node: cst.CSTNode) -> bool:
+    """Whether an expression is a member of an enumeration, or another constant of a class: ``Status.DONE``."""
+    if not isinstance(node, cst.Attribute) or not node.attr.value.isupper():
+        return False
+    owner = (dotted(node.value) or "").rpartition(".")[2]
+    return owner[:1].isupper() and not owner.isupper()
+
+
+def is_enumerated(code: Code, node: cst.BaseExpression) -> bool:
+    """Whether an object is compared with members of an enumeration somewhere, so that it is one of them."""
+    same: list[cst.CSTNode] = []
+    if isinstance(node, cst.Name):
+        same = [use for binding in code.definitions(node) for use in code.uses(binding)]
+    elif isinstance(node, cst.Attribute):
+        same = [other for other in code.attributes_named(node.attr.value) if dotted(other) == dotted(node)]
+    compared = (code.parent(each) for each in same)
+    return any(
+        isinstance(each, cst.Comparison) and any(is_member(target.comparator) for target in each.comparisons)
+        for each in compared
+    )
 
 
 def is_loss_name(node: cst.BaseExpression) -> bool:

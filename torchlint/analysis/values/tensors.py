@@ -27,8 +27,8 @@ def call(values: Values, node: cst.Call, name: str) -> Value | None:
     """The result of a call, given the qualified name of the function; None if it is unknown."""
     if name in known.LEGACY:
         return legacy(node, name)
-    if name in ("torch.device", "torch.accelerator.current_accelerator"):
-        return devices.made(values, node, name)
+    if name == "torch.device":
+        return devices.made(values, node)
     if name in known.FROM_HOST:
         dtype = values.value(positional(node, 0)).dtype
         return Value(Kind.TENSOR, Device.CPU, dtype=dtype, sure=True, origin=node, source=name)
@@ -44,13 +44,15 @@ def call(values: Values, node: cst.Call, name: str) -> Value | None:
 
 def _library(values: Values, node: cst.Call, name: str) -> Value | None:
     root, _, last = name.rpartition(".")
+    if name.startswith(known.BACKENDS) and last in known.OF_BACKENDS:
+        return devices.of_backend(node, name)
     if name in known.TUPLE_FUNCTIONS:
         element = Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in ("torch.max", "torch.min", "torch.median") and _has_dimension(node):
         element = Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
-    if root == "torch" and name not in known.NOT_TENSOR_FUNCTIONS and last[:1].islower():
+    if root == "torch" and known.gives_tensor(last) and last[:1].islower():
         dtype = "bool" if last in known.MASKING and keyword(node, "out") is None else None
         return Value(Kind.TENSOR, of_operands(values, node), dtype=dtype, sure=True, origin=node, source=name)
     if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special") or name in known.NORMS:

@@ -84,10 +84,8 @@ class Accumulations:
 
     def _is_one(self, node: cst.BaseExpression) -> bool:
         """Whether a number is 1, or an option that is 1 unless the user asks for more."""
-        value = self._module.value(node)
-        if isinstance(node, cst.Attribute) and not value.known:
-            return self._module.shared(Options).default(node.attr.value) == 1
-        return literal(node) == 1 or value.literal == "1"
+        named = literal(node) == 1 or self._module.value(node).literal == "1"
+        return named or self._module.shared(Options).of(node)[1] == 1
 
 
 def _owner(call: cst.Call) -> str:

@@ -11,7 +11,6 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.loader import Loader, Loaders
-from torchlint.analysis.things.options import Options
 from torchlint.analysis.values.lattice import Kind
 from torchlint.model import Heat
 
@@ -71,9 +70,7 @@ class Epochs:
         value = self._module.value(given[0])
         if value.kind is Kind.SCALAR and (value.literal or "").isdecimal():
             return int(value.literal or 0)
-        if not isinstance(given[0], cst.Attribute) or value.known:
-            return 0
-        default = self._module.shared(Options).default(given[0].attr.value)
+        default = loader.option(given[0])[1]
         return default if isinstance(default, int) else 0
 
     def changes(self, loader: Loader) -> bool:

@@ -185,7 +185,10 @@ class LoaderNotPinned(Rule):
         return self._describe(loader, self._place(used), evaluation=evaluation, advice=self._asynchronous(used))
 
     def _describe(self, loader: Loader, place: str, *, evaluation: bool, advice: str) -> str:
-        state = "sets `pin_memory=False`" if loader.arguments("pin_memory") else "does not set `pin_memory`"
+        given = loader.arguments("pin_memory")
+        option = next((name for name, off in map(loader.option, given) if off is False), None)
+        state = "sets `pin_memory=False`" if given else "does not set `pin_memory`"
+        state = f"sets `pin_memory` only with `{option}`" if option else state
         what = f"this data loader {state}, and its batches are moved to the GPU {place}"
         if not loader.has_workers:
             return (

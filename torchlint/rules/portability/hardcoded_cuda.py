@@ -74,7 +74,8 @@ class HardcodedCuda(Rule):
     that the file imports, CUDA streams and graphs, extensions built from CUDA sources, here or by a `setup.py` of the
     project, the NCCL backend, or an `assert torch.cuda.is_available()` at module level or at the start of the program.
     It is also silent for modules that only such programs of the project import. Tests are silent if a fixture of the
-    file skips them without CUDA, or if they use several GPUs.
+    file skips them without CUDA, or if they name another GPU than the first one. So are functions that name several
+    GPUs, or pass `device_ids` to `DataParallel` or `DistributedDataParallel`.
 
     A condition of any kind between CUDA and the CPU is a choice: `x.cuda() if large else x`, or an `if` whose other
     branch sets the same variable to the CPU or leaves it there.

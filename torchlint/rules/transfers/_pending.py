@@ -11,7 +11,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge import transfers as known
-from torchlint.knowledge.tensors import NOT_TENSOR_FUNCTIONS, TENSOR_ATTRIBUTES
+from torchlint.knowledge.tensors import TENSOR_ATTRIBUTES, gives_tensor
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -168,4 +168,4 @@ def _reads_arguments(name: str) -> bool:
     if name.startswith(("numpy.", "torch.nn.functional.")) or name == "torch.save":
         return not name.endswith("_like")
     module, _, function = name.rpartition(".")
-    return module == "torch" and name not in NOT_TENSOR_FUNCTIONS and not function.endswith("_like")
+    return module == "torch" and gives_tensor(function) and not function.endswith("_like")
