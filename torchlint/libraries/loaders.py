@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.engine.arguments import Arguments
+from torchlint.engine.arguments import OTHERS, Arguments
+from torchlint.engine.conditions import truth
 from torchlint.engine.frames import Scope
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.values import (
@@ -56,7 +57,7 @@ class Loaders:
 
     def batch(self, dataset: Value, named: dict[str, Value], node: ast.AST, scope: Scope) -> Value:
         """The batch of a loader: the items of its dataset, collated on the host."""
-        origin = self._state.origin("batch", node)
+        origin = self._state.origin("batch", node)._replace(pins=_pins(named))
         frame = self._state.new_frame(scope.module, "<worker>")
         frame.worker = True
         saved, self._state.worker = self._state.worker, True
@@ -96,6 +97,14 @@ class Loaders:
                 pass
         known = item is not None and item.kind is not Kind.UNKNOWN
         return _collate(item, origin) if known and item is not None else _batch(origin)
+
+
+def _pins(named: dict[str, Value]) -> bool | None:
+    """Whether a loader with these arguments pins its batches; None if that is not known."""
+    given = named.get("pin_memory")
+    if given is None:
+        return None if OTHERS in named else False
+    return given.option.on if given.option is not None else truth(given)
 
 
 def on_device(value: Value, depth: int = _NESTED) -> Value:

@@ -53,7 +53,7 @@ class TorchFunctions:
         if dotted.startswith("torch.utils.data."):
             return self._loaders.function(given)
         if name in known.WRAPPERS and dotted.startswith(("torch.nn", "torch.jit", "torch.distributed")):
-            return given.get(0, "module")
+            return self._wrapped(given)
         if dotted.startswith(("torch.optim.lr_scheduler", "torch.optim.swa")):
             return UNKNOWN
         if dotted.startswith("torch.optim") or name == "GradScaler":
@@ -83,6 +83,12 @@ class TorchFunctions:
 
     def _same(self, given: Arguments) -> Value:
         return given.get(0)
+
+    def _wrapped(self, given: Arguments) -> Value:
+        """A module in ``DataParallel`` or the like, some of which move the arguments of its calls to the device."""
+        module, devices = given.get(0, "module"), given.get(1, "device_ids")
+        moves = given.name in known.MOVING_WRAPPERS or (given.name in known.MOVING_TO_DEVICES and _is_given(devices))
+        return module.moving_inputs() if moves else module
 
     def _parameter(self, given: Arguments) -> Value:
         return tensor(Place.ACCELERATOR)
@@ -247,6 +253,10 @@ class TorchFunctions:
         if device is Place.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
         return tensor(device or Place.HOST, origin=origin if device is not Place.ACCELERATOR else None)
+
+
+def _is_given(value: Value) -> bool:
+    return value is not UNKNOWN and not value.is_none
 
 
 def _origin(given: Arguments, place: Place) -> Origin | None:
