@@ -78,6 +78,7 @@ class Calls:
                 named[keyword.arg] = value
             elif value.kind is Kind.DICT:
                 named.update({name: item for name, item in value.fields.items() if isinstance(name, str)})
+                named.update({OTHERS: UNKNOWN} if value.detail == OTHERS else {})
             elif value.kind is Kind.INSTANCE and value.target.class_ is None:
                 named.update(value.target.fields)
             else:
@@ -331,7 +332,8 @@ class Calls:
         found.update({name: value for name, value in named.items() if name in keywords})
         if given.kwarg is not None:
             others = {name: value for name, value in named.items() if name not in keywords and name != OTHERS}
-            found[given.kwarg.arg] = Value(Kind.DICT, fields=others)
+            more = OTHERS in named or self._state.frame.assumed
+            found[given.kwarg.arg] = Value(Kind.DICT, OTHERS if more else None, fields=others)
         defaults = [*zip(reversed(names), reversed(given.defaults), strict=False)]
         defaults += [(k.arg, d) for k, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
         for name, default in defaults:

@@ -22,7 +22,7 @@ class Kind(Enum):
     ARRAY = "array"  # of NumPy
     TUPLE = "tuple"  # `items` are the elements; also a short list whose elements are known
     LIST = "list"  # `element` is what its elements are
-    DICT = "dict"  # `fields` by key, `element` for other keys
+    DICT = "dict"  # `fields` by key, `element` for other keys; `detail` says that there may be more
     INSTANCE = "instance"  # `target` is the object
     CLASS = "class"
     FUNCTION = "function"  # `target` is the function, `receiver` what it is bound to
