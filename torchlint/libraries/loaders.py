@@ -72,7 +72,8 @@ class Loaders:
         if dataset.kind is Kind.UNION:
             dataset = next((member for member in dataset.items if member.kind is Kind.INSTANCE), dataset)
         if dataset.kind is Kind.DATASET:
-            return sequence([tensor(each.device or Place.HOST) for each in dataset.items])
+            usual = Place.ACCELERATOR if self._engine.program.sets_default_device else Place.HOST
+            return sequence([tensor(_or(each.device, usual)) for each in dataset.items])
         if dataset.kind in (Kind.GENERATOR, Kind.LIST):
             return dataset.element
         if dataset.kind is not Kind.INSTANCE:
@@ -97,6 +98,10 @@ class Loaders:
                 pass
         known = item is not None and item.kind is not Kind.UNKNOWN
         return _collate(item, origin) if known and item is not None else _batch(origin)
+
+
+def _or(place: Place | None, usual: Place) -> Place:
+    return usual if place is None or place is Place.UNKNOWN else place
 
 
 def _pins(named: dict[str, Value]) -> bool | None:

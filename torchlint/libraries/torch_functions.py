@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments, device_of
@@ -224,12 +223,10 @@ class TorchFunctions:
         origin = self._state.origin("made", given.node) if device is Place.HOST else None
         return tensor(device, detail=MASK if mask else None, origin=origin)
 
-    @cached_property
+    @property
     def _default(self) -> Place:
         """Where tensors are made without ``device``: unknown if the project sets the default device."""
-        contents = [module.content for module in self._engine.program.modules.values()]
-        chosen = any(word in content for content in contents for word in known.DEFAULT_DEVICE)
-        return Place.UNKNOWN if chosen else Place.HOST
+        return Place.UNKNOWN if self._engine.program.sets_default_device else Place.HOST
 
     def _factory_device(self, given: Arguments) -> Place | None:
         if "device" not in given.named:
@@ -252,7 +249,8 @@ class TorchFunctions:
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
         if device is Place.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
-        return tensor(device or Place.HOST, origin=origin if device is not Place.ACCELERATOR else None)
+        device = device or (Place.HOST if given.name in _SHARING else self._default)
+        return tensor(device, origin=origin if device is Place.HOST else None)
 
 
 def _is_given(value: Value) -> bool:
@@ -264,6 +262,7 @@ def _origin(given: Arguments, place: Place) -> Origin | None:
     return computed(next(found, None)) if place is Place.HOST else None
 
 
+_SHARING = frozenset({"from_numpy", *known.LEGACY_TYPES})  # on the host, whatever the default device is
 _LISTS = frozenset("svd qr eigh slogdet".split())
 _OF_CHECKPOINT = frozenset("use_reentrant preserve_rng_state".split())
 _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
