@@ -63,14 +63,14 @@ class HostWorks:
             return None
         if not self._lies_on_host(move.moved) or not move.to_accelerator:
             return None
-        found = self._work(move, self._assigned(move.moved))
+        found = self._work(move, self.assigned(move.moved))
         if found is None or "set_default_dtype" in module.text or module.sets_default_device:
             return None
         return None if module.shared(Compiled).covers(move.call) else found
 
     def converted(self, node: cst.BaseExpression) -> HostWork | None:
-        """The conversion whose result an expression is, also through a variable, or None."""
-        found = self._work(None, self._assigned(node))
+        """The conversion whose result an expression is, or None."""
+        found = self._work(None, node)
         return None if "set_default_dtype" in self._module.text or self._module.sets_default_device else found
 
     def _lies_on_host(self, node: cst.BaseExpression) -> bool:
@@ -91,8 +91,8 @@ class HostWorks:
             return False
         return self._module.classes.is_state(owner, node.attr.value)
 
-    def _assigned(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        """What a variable is assigned that is used for nothing but the move."""
+    def assigned(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """What a variable is assigned that is used nowhere else."""
         bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
             return node
