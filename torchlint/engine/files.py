@@ -173,7 +173,7 @@ def _copies(frequency: Frequency) -> tuple[dict[str, dict[Range, str]], dict[str
 
 
 def _copied(kinds: Collection[str], origins: Collection[Origin | None]) -> str | None:
-    """What a place copies, as :class:`~torchlint.project.followed.FollowedFile` names it; None if it may be anything."""
+    """What a place copies, as ``FollowedFile`` names it; None if that may be anything."""
     every = {(origin.kind, origin.pins) if origin is not None else None for origin in origins}
     if "batch" in kinds:
         return "pinned batch" if every == {_PINNED} else "pageable batch" if every == {_PAGEABLE} else "batch"

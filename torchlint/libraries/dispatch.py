@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
-from torchlint.engine.union import join_all
 from torchlint.engine.frames import Scope
+from torchlint.engine.union import join_all
 from torchlint.engine.values import UNKNOWN, Kind, Place, Value, leaves, library, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge.forms import BY_LIBRARY

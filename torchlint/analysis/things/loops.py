@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from torchlint.analysis.module import SourceModule
 
+
 def recognized(module: SourceModule) -> list[tuple[int, str]]:
     """The lines at which steps repeat, with what they do, in source order.
 

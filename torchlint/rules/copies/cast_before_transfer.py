@@ -21,8 +21,8 @@ class CastBeforeTransfer(Rule):
     A conversion that enlarges a tensor on the CPU right before it is moved to the device: `x.float().to(device)`, where
     `x` is known to have a smaller dtype such as `uint8` or `bool`, in one expression or through a variable that is used
     for nothing else. Also arithmetic that turns integers into floats (`(pixels / 255).to(device)`), and
-    methods that repeat elements (`expand`, `repeat`). The same conversions where `__getitem__` of a data set returns their
-    result, if a loader of the file collates it by default and its batches are moved.
+    methods that repeat elements (`expand`, `repeat`). The same conversions where `__getitem__` of a data set returns
+    the result, if a loader of the file collates it by default and its batches are moved.
 
     ## Why it costs
     A float32 has four times the bytes of a `uint8`, so the copy takes about four times as long, and the CPU must first
@@ -136,9 +136,8 @@ class CastBeforeTransfer(Rule):
         for part, found in self.module.shared(SampleCasts).new(loader):
             self.report(
                 part,
-                f"the data set converts {found.before} to {found.after} on the CPU, and {found.factor} times the bytes are "
-                f"collated and copied to the device: return {found.before}, and convert the batch on "
-                "the device",
+                f"the data set converts {found.before} to {found.after} on the CPU, and {found.factor} times the bytes "
+                f"are collated and copied to the device: return {found.before}, and convert the batch there",
                 severity=Severity.INFO,
                 evidence=[self.module.evidence(loader.call, "this loader makes the batches that are moved")],
             )

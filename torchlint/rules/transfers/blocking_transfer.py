@@ -141,13 +141,13 @@ class BlockingTransfer(Rule):
         if upload.computed is not None:
             return f"{_WHAT}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
         if upload.made:
-            return f"{_WHAT}: no data loader makes this batch, so nothing pins it, and `non_blocking=True` alone gains nothing"
+            return f"{_WHAT}: no data loader makes this batch and pins it, so `non_blocking=True` alone gains nothing"
         if upload.pinned is False:
             return (
                 f"{_WHAT}: set `pin_memory=True` in the loader first, without which `non_blocking=True` gains nothing"
             )
         if upload.pinned is None:
-            return f"{_WHAT}: set `non_blocking=True`, which helps if a data loader with `pin_memory=True` makes the batch"
+            return f"{_WHAT}: set `non_blocking=True`, which helps if a data loader with `pin_memory=True` makes it"
         place = f" ({self.module.line_in_words(upload.pinned)})" if upload.pinned != "elsewhere" else ""
         return f"{_WHAT}, although the loader uses pinned memory{place}: add `non_blocking=True`"
 
