@@ -1,8 +1,9 @@
 """How often what a program does happens, and in which phase: solved on the graph of the frames that were followed.
 
 A training step is the innermost loop through which ``backward`` is reached, or the loop over a loader around it,
-through any number of calls; loops around are epochs. A loop that takes a batch by ``next`` is one over a loader. One
-that does not reach ``backward``, or that calls a model, is a step of an evaluation or of inference.
+through any number of calls; loops around are epochs. A loop that takes a batch by ``next`` counts as one over a loader.
+A loop over a loader, or a loop that calls a model, that does not reach ``backward`` is a step of an evaluation or of
+inference.
 """
 
 from __future__ import annotations
