@@ -42,8 +42,9 @@ def _followed(paths: Iterable[str], project: Project) -> set[tuple[str, int, str
 
     Only these are named in findings, and a file that calls a framework has no loop of its own.
     """
-    known = (project.followed(path.replace("\\", "/")) for path in paths)
-    ways = {(one.way[0], one.phase) for each in known for one in (*each.steps, *each.events) if one.way}
+    known = [project.followed(path.replace("\\", "/")) for path in paths]
+    ways = {(step.way[0], step.phase) for each in known for step in each.steps if step.way}
+    ways |= {(event.way[0], event.phase) for each in known for event in each.events if event.way}
     kinds = {"training": "training", "inference": "evaluation"}
     return {(path, line, kinds[phase]) for (path, line, name), phase in ways if name == "step" and phase in kinds}
 
