@@ -159,12 +159,12 @@ class Frequency:
         marked = [(frame, region) for frame in self.frames for kind, region in frame.marks if kind == "fetch"]
         outside = self._closure((f for f, region in marked if region.loop() is None), lambda r: r.loop() is None)
         marked += [caller for frame in outside for caller in self._callers[frame]]
-        fetching = {loop: f for f, region in marked if (loop := _always_in(region)) is not None and loop.backward}
+        fetching = {loop for _, region in marked if (loop := _always_in(region)) is not None and loop.backward}
         inner = [(f, r) for f in self.frames for r in f.regions.values() if r in fetching or _is_loading(r)]
         around = {r for _, loop in inner for r in loop.up.around()}  # type: ignore[union-attr]
         for frame in self._closure((frame for frame, _ in inner), _anywhere):
             around.update(r for _, region in self._callers[frame] for r in region.around())
-        for loop in fetching.keys() - around:
+        for loop in fetching - around:
             loop.is_step = True
 
     def _infers(self, frame: Frame, region: Region) -> bool:
