@@ -230,6 +230,47 @@ def test_the_trainer_of_transformers_runs_losses_and_models_in_steps(guilty: boo
     assert usual(files) == marked(files)
 
 
+TRANSFORMERS_HOOKS = """
+    import torch
+    from transformers import AutoModel, Trainer, TrainerCallback
+
+    class Norms(TrainerCallback):
+        def {hook}(self, args, state, control, model=None, **kwargs):
+            print(sum(p.norm() for p in model.parameters()).item()){read}
+
+    class Losses(Trainer):
+        def evaluate(self, *args, **kwargs):
+            print(next(self.model.parameters()).norm().item())
+            return super().evaluate(*args, **kwargs)
+
+    def metrics(prediction):
+        return {{"mean": torch.tensor(prediction.predictions, device="cuda").mean().item()}}
+
+    model = AutoModel.from_pretrained("x")
+    trainer = Losses(model=model, train_dataset=[], eval_dataset=[], compute_metrics=metrics, callbacks=[Norms()])
+    trainer.train()  # copy
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "in_step"),
+    [
+        *((f"on_{when}", False) for when in ("train_begin", "epoch_end", "evaluate", "log", "save", "train_end")),
+        *((f"on_{when}", True) for when in ("step_begin", "pre_optimizer_step", "optimizer_step", "step_end")),
+        ("on_prediction_step", False),
+    ],
+)
+def test_callbacks_of_transformers_run_as_often_as_their_hooks_and_metrics_once(hook: str, in_step: bool) -> None:
+    files = {"train": TRANSFORMERS_HOOKS.format(hook=hook, read=READ if in_step else "")}
+    assert usual(files) == marked(files)
+
+
+def test_a_callback_of_transformers_sees_each_step_of_an_evaluation() -> None:
+    text = TRANSFORMERS_HOOKS.format(hook="on_prediction_step", read=READ)
+    happened = solve({"train.py": dedent(text).encode()}).events
+    assert [event.phase for event in happened if (event.kind, event.line) == ("read", 7)] == ["inference"]
+
+
 def test_trainers_of_trl_call_the_losses_of_batches() -> None:
     files = {
         "train": """

@@ -45,6 +45,71 @@ import torch
 def build(name):
     return torch.compile(torch.load(name, map_location="cuda").to("cuda"))
 """
+READING_MODEL = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(10, 10).cuda()
+
+    def forward(self, x):
+        x = self.layer(x.cuda())
+        if x.max() > 3:
+            x = x / x.max().item()
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        return x[torch.tensor([0, 1])] + torch.distributions.Normal(x, x).sample()
+"""
+AGENT = """\
+import torch
+
+
+class Agent:
+    def __init__(self):
+        self.net = torch.nn.Linear(10, 10).cuda()
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def update(self, x):
+        loss = self.net(x.cuda()).pow(2).mean()
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
+"""
+CALLER = """\
+from agent import Agent
+from rest import samples
+
+agent = Agent()
+for x in samples:
+    print(agent.update(x))
+"""
+CALLBACK = """\
+import torch
+from transformers import AutoModel, Trainer, TrainerCallback
+
+
+class Norms(TrainerCallback):
+    def on_step_end(self, args, state, control, model=None, **kwargs):
+        print(sum(p.norm() for p in model.parameters()).item())
+
+
+trainer = Trainer(model=AutoModel.from_pretrained("x"), train_dataset=[], callbacks=[Norms()])
+trainer.train()
+"""
+LOSS = """\
+import torch
+from transformers import Trainer
+
+
+class Weighted(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        loss = model(**inputs).loss.to("cuda")
+        print(loss.item())
+        return loss
+"""
 ON_THE_CPU = "import torch\n\n\ndef norm(x):\n    return torch.linalg.norm(x)\n"
 
 
@@ -128,3 +193,31 @@ def test_loops_of_a_notebook_have_cells(capsys: pytest.CaptureFixture[str]) -> N
     Path("book.ipynb").write_text(json.dumps(book), encoding="utf-8")
     (loop,) = understood(capsys)["loops"]
     assert loop == {"path": "book.ipynb", "line": 6, "kind": "evaluation", "cell": 2}
+
+
+def test_a_model_without_a_loop_in_sight_runs_in_steps_of_no_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    said = report(capsys, "--show-info", "--output-format", "concise", model=READING_MODEL)
+    assert said.count("in every step") >= 4
+    assert "in every training step" not in said
+    assert "No training or inference loop was recognized" in report(capsys, model=READING_MODEL)
+
+
+@pytest.mark.parametrize(
+    ("named", "files", "recognized"),
+    [
+        ((), {"agent": AGENT, "main": CALLER}, ["main.py:5"]),
+        (("agent.py",), {"agent": AGENT, "main": CALLER}, ["main.py:5"]),
+        ((), {"agent": AGENT}, ["agent.py:9"]),
+        ((), {"train": CALLBACK}, ["train.py:11"]),
+        ((), {"losses": LOSS}, ["losses.py:6"]),
+    ],
+)
+def test_what_findings_call_a_training_step_is_recognized(
+    capsys: pytest.CaptureFixture[str], named: tuple[str, ...], files: dict[str, str], recognized: list[str]
+) -> None:
+    Path(".git").mkdir()
+    for name, text in files.items():
+        Path(f"{name}.py").write_text(text, encoding="utf-8")
+    assert "in every training step" in " ".join(report(capsys, "--show-info", *named).split())
+    loops = understood(capsys, *named)["loops"]
+    assert [f"{loop['path']}:{loop['line']}" for loop in loops if loop["kind"] == "training"] == recognized

@@ -29,6 +29,9 @@ class Arguments(NamedTuple):
         return [*self.values, *self.named.values()]
 
 
+OTHERS = "**"  # among the arguments by name: others that are not known, such as those of `*args`
+
+
 def device_of(values: list[Value]) -> Place | None:
     """Where the result of an operation on tensors is; None without tensors."""
     found: Place | None = None

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.frames import Frame, Function, Scope
 from torchlint.engine.state import Exhausted, Left, Returned, number
 from torchlint.engine.union import join, join_all, key
@@ -71,17 +71,18 @@ class Calls:
                 values += value.items
             else:
                 values.append(self._engine.containers.element(value, argument, scope))
-                named[_OTHERS] = UNKNOWN
+                named[OTHERS] = UNKNOWN
         for keyword in node.keywords:
             value = self._engine.evaluate(keyword.value, scope)
             if keyword.arg is not None:
                 named[keyword.arg] = value
             elif value.kind is Kind.DICT:
                 named.update({name: item for name, item in value.fields.items() if isinstance(name, str)})
+                named.update({OTHERS: UNKNOWN} if value.detail == OTHERS else {})
             elif value.kind is Kind.INSTANCE and value.target.class_ is None:
                 named.update(value.target.fields)
             else:
-                named[_OTHERS] = UNKNOWN
+                named[OTHERS] = UNKNOWN
         return values, named
 
     def _call_back(self, function: Value, given: list[Value], node: ast.Call, scope: Scope) -> None:
@@ -127,6 +128,8 @@ class Calls:
             return self._engine.classes.instantiate(function.target, args, named, node, scope)
         if kind is Kind.PARTIAL:
             return self.call(function.target, [*function.items, *args], {**function.fields, **named}, node, scope)
+        if function.moves_inputs:
+            args, named = self._engine.libraries.scattered(args, named, node, scope)
         if kind is Kind.INSTANCE:
             return self._call_instance(function, args, named, node, scope)
         if kind is Kind.MODULES:
@@ -331,14 +334,15 @@ class Calls:
         keywords = {*names, *(each.arg for each in given.kwonlyargs)}
         found.update({name: value for name, value in named.items() if name in keywords})
         if given.kwarg is not None:
-            others = {name: value for name, value in named.items() if name not in keywords and name != _OTHERS}
-            found[given.kwarg.arg] = Value(Kind.DICT, fields=others)
+            others = {name: value for name, value in named.items() if name not in keywords and name != OTHERS}
+            more = OTHERS in named or self._state.frame.assumed
+            found[given.kwarg.arg] = Value(Kind.DICT, OTHERS if more else None, fields=others)
         defaults = [*zip(reversed(names), reversed(given.defaults), strict=False)]
         defaults += [(k.arg, d) for k, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
         for name, default in defaults:
             if name not in found:
                 value = self._engine.expressions.safely(default, function.scope)
-                found[name] = self._unless_given(name, value, open_=_OTHERS in named)
+                found[name] = self._unless_given(name, value, open_=OTHERS in named)
         for each in (*ordered, *given.kwonlyargs):
             if each.arg not in found:  # of a command line, as of click
                 found[each.arg] = self._engine.libraries.filled(each, function)
@@ -387,6 +391,5 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     return generates, frozenset(losses)
 
 
-_OTHERS = "**"  # among the arguments by name: others that are not known, such as those of `*args`
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})

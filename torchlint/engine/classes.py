@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from torchlint.engine.arguments import OTHERS
 from torchlint.engine.containers import BATCHES
 from torchlint.engine.frames import Class, Object, Scope
 from torchlint.engine.state import Left, Returned
@@ -94,7 +95,8 @@ class Classes:
             self._fill(made, order, args, kwargs)
         if self._is_loader(order, libraries):
             dataset = made.fields.get("dataset") or (args[0] if args else kwargs.get("dataset", UNKNOWN))
-            batch = made.fields.get(BATCHES) or self._engine.loaders.batch(dataset, kwargs, node, scope)
+            named = kwargs if construct is None else {**kwargs, OTHERS: UNKNOWN}
+            batch = made.fields.get(BATCHES) or self._engine.loaders.batch(dataset, named, node, scope)
             return Value(Kind.LOADER, element=batch, fields=dict(kwargs), target=made)
         return value
 

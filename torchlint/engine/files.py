@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from torchlint.engine.events import Occurrence, events_of_files, range_of
 from torchlint.engine.frames import Frame, Region, Tensor
@@ -29,7 +29,7 @@ def known_of_files(
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency, state.pins)
+    unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
     events = events_of_files(happened, frequency, modules)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     if reached is not None:
@@ -144,18 +144,18 @@ def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int
 
 
 def _copies(
-    frequency: Frequency, pins: Mapping[ast.AST, bool]
+    frequency: Frequency,
 ) -> tuple[dict[str, dict[Range, str]], dict[str, dict[Range, FollowedFeed]]]:
     """The calls that copy batches and arrays in every step while the host waits, and the loaders of these batches."""
     copies: dict[str, dict[Range, str]] = defaultdict(dict)
-    nodes: dict[tuple[str, ast.expr], Origin] = {}
+    nodes: dict[tuple[str, ast.expr], set[str]] = defaultdict(set)  # with the kinds of what they copy in every step
     feeds: dict[str, dict[Range, FollowedFeed]] = defaultdict(dict)
-    others = set[ast.AST]()  # that also copy something else
+    origins: dict[ast.AST, set[Origin | None]] = defaultdict(set)  # of all that they ever copy
     for frame in frequency.frames:
         for (kind, place), happening in frame.happenings.items():
+            if kind == "copy":
+                origins[happening.node].add(happening.origin)
             origin, often = happening.origin, frequency.of(frame, place.region)
-            if origin is None or origin.kind != "batch" or not pins.get(origin.node):
-                others.add(happening.node)
             seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
             if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
                 continue
@@ -165,11 +165,24 @@ def _copies(
                 known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
                 if known.phase != Phase.TRAINING.value:
                     feeds[origin.frame.module.path][feed.place] = feed
-            if origin.kind in ("batch", "array") and happening.form is forms.BLOCKING:
-                nodes[happening.path, happening.node] = origin
-    for (path, node), origin in nodes.items():
-        copies[path][range_of(node)] = "pinned batch" if node not in others else origin.kind
+            if happening.form is forms.BLOCKING:
+                nodes[happening.path, happening.node].add(origin.kind)
+    for (path, node), kinds in nodes.items():
+        what = _copied(kinds, origins[node])
+        if what is not None:
+            copies[path][range_of(node)] = what
     return copies, feeds
+
+
+def _copied(kinds: Collection[str], origins: Collection[Origin | None]) -> str | None:
+    """What a place copies, as ``FollowedFile`` names it; None if that may be anything."""
+    every = {(origin.kind, origin.pins) if origin is not None else None for origin in origins}
+    if "batch" in kinds:
+        return "pinned batch" if every == {_PINNED} else "pageable batch" if every == {_PAGEABLE} else "batch"
+    return "array" if "array" in kinds else "made" if every == {("made", None)} else None
+
+
+_PINNED, _PAGEABLE = ("batch", True), ("batch", False)
 
 
 # -- what a normal run does not get to -------------------------------------------------------------

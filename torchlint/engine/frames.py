@@ -163,7 +163,7 @@ class Frame:
         self.regions: dict[Hashable, Region] = {}
         self.happenings: dict[tuple[str, Place], Happening] = {}
         self.calls: dict[Call, int] = {}  # with their lines
-        self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`
+        self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`, `fetch`
         self.receiver: Object | None = None
         self.entry: tuple[str, int] | None = None  # path and line of the call of the project into a stub
         self.assumed = False  # nothing is known to call it

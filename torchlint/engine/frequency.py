@@ -1,8 +1,9 @@
 """How often what a program does happens, and in which phase: solved on the graph of the frames that were followed.
 
 A training step is the innermost loop through which ``backward`` is reached, or the loop over a loader around it,
-through any number of calls; loops around are epochs. A loop over a loader, or a loop that calls a model, that does not
-reach ``backward`` is a step of an evaluation or of inference.
+through any number of calls; loops around are epochs. A loop that takes a batch by ``next`` counts as one over a loader.
+A loop over a loader, or a loop that calls a model, that does not reach ``backward`` is a step of an evaluation or of
+inference.
 """
 
 from __future__ import annotations
@@ -141,6 +142,7 @@ class Frequency:
             for region in frame.regions.values():
                 if region.kind == "loop" and region.over_batches and region.backward:
                     region.is_step = True
+        self._mark_fetching()
         loading = [f for f in self.frames if any(r.over_batches and r.is_step for r in f.regions.values())]
         for frame in loading:
             for region in frame.regions.values():
@@ -151,6 +153,19 @@ class Frequency:
             for _, region in self._callers[frame]:
                 if _is_usual(region):
                     _are_epochs(region)
+
+    def _mark_fetching(self) -> None:
+        """Loops that go backward and take a batch by ``next`` are steps, unless what they repeat takes batches too."""
+        marked = [(frame, region) for frame in self.frames for kind, region in frame.marks if kind == "fetch"]
+        outside = self._closure((f for f, region in marked if region.loop() is None), lambda r: r.loop() is None)
+        marked += [caller for frame in outside for caller in self._callers[frame]]
+        fetching = {loop for _, region in marked if (loop := _always_in(region)) is not None and loop.backward}
+        inner = [(f, r) for f in self.frames for r in f.regions.values() if r in fetching or _is_loading(r)]
+        around = {r for _, loop in inner for r in loop.up.around()}  # type: ignore[union-attr]
+        for frame in self._closure((frame for frame, _ in inner), _anywhere):
+            around.update(r for _, region in self._callers[frame] for r in region.around())
+        for loop in fetching - around:
+            loop.is_step = True
 
     def _infers(self, frame: Frame, region: Region) -> bool:
         """Whether a loop without ``backward`` is a step: over a loader, or around calls of a model."""
@@ -259,6 +274,19 @@ def _set_directly(region: Region) -> None:
         if around.kind == "loop":
             return
         around.directly = True
+
+
+def _always_in(region: Region) -> Region | None:
+    """The innermost loop around a region that gets there in each iteration."""
+    for around in region.around():
+        if around.kind == "loop" or around.rare or around.option is not None:
+            return around if around.kind == "loop" else None
+    return None
+
+
+def _is_loading(region: Region) -> bool:
+    """Whether a loop over a loader makes steps of training."""
+    return region.over_batches and region.is_step
 
 
 def _belongs_to_training(guard: Region) -> bool:

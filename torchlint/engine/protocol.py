@@ -104,6 +104,11 @@ class Libraries(Protocol):
     def module_result(self, module: Value, device: Place | None) -> Value:
         """What a module of a library gives for arguments on a device."""
 
+    def scattered(
+        self, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
+    ) -> tuple[list[Value], dict[str, Value]]:
+        """What a module gets from its wrapper that moves its arguments to the device."""
+
     def parameter(self, name: str, default: Value) -> Value:
         """A parameter with a default of a function that nothing is known to call."""
 

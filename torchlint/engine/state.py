@@ -54,7 +54,6 @@ class State:
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
         self.patches: list[tuple[str, Function]] = []  # functions that replace those of libraries, with their names
         self.commands: list[Value] = []  # functions that a command line calls
-        self.pins: dict[ast.AST, bool] = {}  # by what makes a loader: whether it pins in a normal run
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
@@ -158,7 +157,7 @@ class State:
             self.happen(node, scope, form, name=name)
 
     def mark(self, kind: str) -> None:
-        """Record that this place goes backward, makes an optimizer's step, or steps an environment."""
+        """Record that this place goes backward, makes an optimizer's step, steps an environment or takes a batch."""
         self.frame.marks[kind, self.region] = None
         if kind == "act" and (loop := self.region.loop()) is not None:
             loop.acts = True

@@ -13,6 +13,7 @@ from torchlint.engine.values import (
     TEXT,
     UNKNOWN,
     Kind,
+    Origin,
     Place,
     Value,
     collection,
@@ -122,10 +123,17 @@ def _tensors(one: Value, other: Value) -> Value:
         device or Place.UNKNOWN,
         sure=one.sure and other.sure,
         detail=one.detail if one.detail == other.detail else None,
-        origin=one.origin or other.origin,
+        origin=_origins(one.origin, other.origin),
     )
     found.maybe_none = one.maybe_none or other.maybe_none
     return found
+
+
+def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
+    """One of two origins; whether a loader pins it is known only if that is so of both."""
+    if one is None or other is None or one.pins is other.pins:
+        return one or other
+    return one._replace(pins=None)
 
 
 def _constants(one: Value, other: Value) -> Value:
@@ -141,7 +149,7 @@ def _united(one: Value, other: Value) -> Value:
     """A union of objects, classes and functions."""
     found = {identity(value): value for value in reversed([*one.members, *other.members])}
     if len(found) == 1:
-        return one
+        return other if other.moves_inputs else one
     if one.kind is Kind.UNION and len(found) == len(one.items):
         return one
     members = list(reversed(found.values()))
@@ -176,7 +184,8 @@ def key(value: Value, depth: int = 2) -> Hashable:
         plain = isinstance(value.detail, (str, bool)) or value.detail is None
         return kind, value.detail if plain else "number", value.sure
     if kind is Kind.TENSOR:
-        return kind, value.detail, value.device, value.sure, value.origin.kind if value.origin else None
+        origin = (value.origin.kind, value.origin.pins) if value.origin else None
+        return kind, value.detail, value.device, value.sure, origin
     if kind in PLAIN:
         return kind, value.rarely
     if kind in (Kind.LIBRARY, Kind.PACKAGE, Kind.LIBRARY_MODULE, Kind.UNKNOWN):

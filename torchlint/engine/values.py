@@ -22,7 +22,7 @@ class Kind(Enum):
     ARRAY = "array"  # of NumPy
     TUPLE = "tuple"  # `items` are the elements; also a short list whose elements are known
     LIST = "list"  # `element` is what its elements are
-    DICT = "dict"  # `fields` by key, `element` for other keys
+    DICT = "dict"  # `fields` by key, `element` for other keys; `detail` says that there may be more
     INSTANCE = "instance"  # `target` is the object
     CLASS = "class"
     FUNCTION = "function"  # `target` is the function, `receiver` what it is bound to
@@ -68,12 +68,14 @@ class Origin(NamedTuple):
     """Where content of the host was made: ``made``, an ``array``, ``read`` from the device, or a loader's ``batch``.
 
     ``computed`` is what the host makes of a batch. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`.
+    ``pins``: whether the loader of a batch pins it; None if that is not known.
     """
 
     kind: str
     frame: Any
     region: Any
     node: ast.AST
+    pins: bool | None = None
 
 
 def computed(origin: Origin | None) -> Origin | None:
@@ -131,10 +133,25 @@ class Value:
         """This value or None, as far as conditions on it may decide anything."""
         if self.maybe_none or self.kind not in _NULLABLE:
             return self
+        copy = self._copy()
+        copy.maybe_none = True
+        return copy
+
+    def moving_inputs(self) -> Value:
+        """This module in a wrapper that moves what it is called with to the device."""
+        copy = self._copy()
+        copy.device = Place.ACCELERATOR
+        return copy
+
+    @property
+    def moves_inputs(self) -> bool:
+        """Whether this is a module that moves what it is called with to the device."""
+        return self.device is Place.ACCELERATOR and self.kind in _MODULES
+
+    def _copy(self) -> Value:
         copy = Value.__new__(Value)
         for name in Value.__slots__:
             setattr(copy, name, getattr(self, name))
-        copy.maybe_none = True
         return copy
 
     @property
@@ -178,6 +195,7 @@ CALLABLE = frozenset(
         Kind.OPTIMIZER, Kind.MODULE, Kind.MODULES, Kind.LIBRARY, Kind.GENERATOR, Kind.SUPER,
     }
 )  # fmt: skip
+_MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
 PLAIN = frozenset({Kind.NUMBER, Kind.CONSTANT, Kind.FLAG, Kind.TEXT})  # of the host, without content of tensors
 _NAMED = frozenset({Kind.METHOD, Kind.CONSTANT, Kind.LIBRARY, Kind.FUNCTION, Kind.CLASS})  # by their details
 SEQUENCES = frozenset({Kind.TUPLE, Kind.LIST})

@@ -117,6 +117,11 @@ WRAPPERS = frozenset(
     "DistributedDataParallel DataParallel DDP FSDP FullyShardedDataParallel convert_syncbn_model ModelEMA compile "
     "script trace".split()
 )
+# Those that move the arguments of each call to the device; the second only with `device_ids`.
+# torch/nn/parallel/data_parallel.py: scatter; torch/distributed/fsdp/_runtime_utils.py: _root_pre_forward;
+# torch/nn/parallel/distributed.py: _pre_forward.
+MOVING_WRAPPERS = frozenset({"DataParallel", "FullyShardedDataParallel"})
+MOVING_TO_DEVICES = frozenset({"DistributedDataParallel"})
 OPTIMIZERS = frozenset("GradScaler Adam AdamW SGD FusedAdam Lion AdamWScheduleFree FusedLAMB".split())
 RECURRENT = frozenset("LSTM GRU RNN MultiheadAttention LSTMCell".split())
 MODEL_LIBRARIES = frozenset(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _PAIRED = 16  # elements of tuples that `zip` pairs one by one
 _CHOICES = 24  # classes of a module that `eval` may mean
+_FETCHED = frozenset({Kind.GENERATOR, Kind.INSTANCE, Kind.UNKNOWN})  # of which `next` may be a batch
 _ITERABLE = frozenset({Kind.LOADER, Kind.LIST, Kind.TUPLE, Kind.MODULES})
 
 
@@ -149,6 +150,8 @@ class Builtins:
 
     def _next(self, given: Arguments) -> Value:
         value = given.get(0)
+        if is_loader(value) or value.kind in _FETCHED:
+            self._state.mark("fetch")
         if value.kind is Kind.INSTANCE:
             advance = self._engine.classes.method(value, "__next__")
             if advance is not None:

@@ -7,13 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
-from torchlint.engine.frames import Function
+from torchlint.engine.frames import Function, Scope
 from torchlint.engine.union import join_all
-from torchlint.engine.values import UNKNOWN, Kind, Place, Value, library, sequence, tensor
+from torchlint.engine.values import UNKNOWN, Kind, Place, Value, leaves, library, sequence, tensor
 from torchlint.knowledge import following as known
+from torchlint.knowledge.forms import BY_LIBRARY
 from torchlint.libraries.builtins import Builtins
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.loaders import Loaders
+from torchlint.libraries.loaders import Loaders, on_device
 from torchlint.libraries.options import Options
 from torchlint.libraries.others import Others
 from torchlint.libraries.stub_files import StubFiles
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # Functions of projects and of hydra that make an object of a class, or call a function, that is given by name.
 _MAKES = re.compile(r"instan|construct|create|build|make|init")
 _CALLS = re.compile(r"call|run")
+_WRAPPER = "the wrapper of the model"
+_DEEP = 3  # containers in arguments
 
 
 class Libraries:
@@ -77,6 +80,15 @@ class Libraries:
         if name in known.RECURRENT:
             return sequence([found, sequence([found, found]) if name == "LSTM" else found])
         return found
+
+    def scattered(
+        self, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
+    ) -> tuple[list[Value], dict[str, Value]]:
+        """What a module gets from its wrapper that moves its arguments to the device."""
+        for leaf in leaves(sequence([*args, *named.values()]), _DEEP):
+            if leaf.kind is Kind.TENSOR and leaf.device is Place.HOST:
+                self._engine.state.happen(node, scope, BY_LIBRARY, leaf.origin, name=_WRAPPER)
+        return list(map(on_device, args)), {name: on_device(value) for name, value in named.items()}
 
     def parameter(self, name: str, default: Value) -> Value:
         """A parameter with a default, which is an option of whoever calls the function."""

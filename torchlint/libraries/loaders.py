@@ -5,20 +5,20 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.engine.arguments import Arguments
-from torchlint.engine.conditions import usual
+from torchlint.engine.arguments import OTHERS, Arguments
+from torchlint.engine.conditions import truth
 from torchlint.engine.frames import Scope
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.values import (
     BATCH,
     CALLABLE,
     ELEMENT,
-    NONE,
     NUMBER,
     SEQUENCES,
     TEXT,
     UNKNOWN,
     Kind,
+    Option,
     Origin,
     Place,
     Value,
@@ -58,8 +58,7 @@ class Loaders:
 
     def batch(self, dataset: Value, named: dict[str, Value], node: ast.AST, scope: Scope) -> Value:
         """The batch of a loader: the items of its dataset, collated on the host."""
-        origin = self._state.origin("batch", node)
-        self._state.pins[node] = self._state.pins.get(node, True) and usual(named.get("pin_memory", NONE))
+        origin = self._state.origin("batch", node)._replace(pins=_pins(named))
         frame = self._state.new_frame(scope.module, "<worker>")
         frame.worker = True
         saved, self._state.worker = self._state.worker, True
@@ -74,7 +73,8 @@ class Loaders:
         if dataset.kind is Kind.UNION:
             dataset = next((member for member in dataset.items if member.kind is Kind.INSTANCE), dataset)
         if dataset.kind is Kind.DATASET:
-            return sequence([tensor(each.device or Place.HOST) for each in dataset.items])
+            usual = Place.ACCELERATOR if self._engine.program.sets_default_device else Place.HOST
+            return sequence([tensor(_or(each.device, usual)) for each in dataset.items])
         if dataset.kind in (Kind.GENERATOR, Kind.LIST):
             return dataset.element
         if dataset.kind is not Kind.INSTANCE:
@@ -99,6 +99,18 @@ class Loaders:
                 pass
         known = item is not None and item.kind is not Kind.UNKNOWN
         return _collate(item, origin) if known and item is not None else _batch(origin)
+
+
+def _or(place: Place | None, usual: Place) -> Place:
+    return usual if place is None or place is Place.UNKNOWN else place
+
+
+def _pins(named: dict[str, Value]) -> bool | None:
+    """Whether a loader with these arguments pins its batches; None if that is not known."""
+    given = named.get("pin_memory")
+    if given is None:
+        return None if OTHERS in named else False
+    return given.option.on if isinstance(given.option, Option) else truth(given)
 
 
 def on_device(value: Value, depth: int = _NESTED) -> Value:

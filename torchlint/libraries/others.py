@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import is_loader
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
@@ -57,7 +57,7 @@ class Others:
         if top == "itertools":
             return self._itertools(given)
         if known.LOADER.fullmatch(name) or name in _LOADERS:
-            return self._loaders.loader(given)
+            return self._loaders.loader(given._replace(named={**given.named, OTHERS: UNKNOWN}))
         if name in known.OPTIMIZERS:
             return Value(Kind.OPTIMIZER, name)
         if name in known.WRAPPERS and given.values:

@@ -171,6 +171,7 @@ class Things:
             if method is not None:
                 return self._engine.call(method, given.values, given.named, given.node, given.scope)
         if given.name in ("next", "__next__"):
+            self._state.mark("fetch")
             return owner.element or UNKNOWN
         return NUMBER if given.name == "__len__" else owner if given.name in _SAME_LOADER else UNKNOWN
 

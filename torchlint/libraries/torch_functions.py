@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments, device_of
@@ -53,7 +52,7 @@ class TorchFunctions:
         if dotted.startswith("torch.utils.data."):
             return self._loaders.function(given)
         if name in known.WRAPPERS and dotted.startswith(("torch.nn", "torch.jit", "torch.distributed")):
-            return given.get(0, "module")
+            return self._wrapped(given)
         if dotted.startswith(("torch.optim.lr_scheduler", "torch.optim.swa")):
             return UNKNOWN
         if dotted.startswith("torch.optim") or name == "GradScaler":
@@ -83,6 +82,12 @@ class TorchFunctions:
 
     def _same(self, given: Arguments) -> Value:
         return given.get(0)
+
+    def _wrapped(self, given: Arguments) -> Value:
+        """A module in ``DataParallel`` or the like, some of which move the arguments of its calls to the device."""
+        module, devices = given.get(0, "module"), given.get(1, "device_ids")
+        moves = given.name in known.MOVING_WRAPPERS or (given.name in known.MOVING_TO_DEVICES and _is_given(devices))
+        return module.moving_inputs() if moves else module
 
     def _parameter(self, given: Arguments) -> Value:
         return tensor(Place.ACCELERATOR)
@@ -227,12 +232,10 @@ class TorchFunctions:
         origin = self._state.origin("made", given.node) if device is Place.HOST else None
         return tensor(device, detail=MASK if mask else None, origin=origin)
 
-    @cached_property
+    @property
     def _default(self) -> Place:
         """Where tensors are made without ``device``: unknown if the project sets the default device."""
-        contents = [module.content for module in self._engine.program.modules.values()]
-        chosen = any(word in content for content in contents for word in known.DEFAULT_DEVICE)
-        return Place.UNKNOWN if chosen else Place.HOST
+        return Place.UNKNOWN if self._engine.program.sets_default_device else Place.HOST
 
     def _factory_device(self, given: Arguments) -> Place | None:
         if "device" not in given.named:
@@ -255,7 +258,12 @@ class TorchFunctions:
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
         if device is Place.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
-        return tensor(device or Place.HOST, origin=origin if device is not Place.ACCELERATOR else None)
+        device = device or (Place.HOST if given.name in _SHARING else self._default)
+        return tensor(device, origin=origin if device is Place.HOST else None)
+
+
+def _is_given(value: Value) -> bool:
+    return value is not UNKNOWN and not value.is_none
 
 
 def _origin(given: Arguments, place: Place) -> Origin | None:
@@ -263,6 +271,7 @@ def _origin(given: Arguments, place: Place) -> Origin | None:
     return computed(next(found, None)) if place is Place.HOST else None
 
 
+_SHARING = frozenset({"from_numpy", *known.LEGACY_TYPES})  # on the host, whatever the default device is
 _LISTS = frozenset("svd qr eigh slogdet".split())
 _OF_CHECKPOINT = frozenset("use_reentrant preserve_rng_state".split())
 _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})

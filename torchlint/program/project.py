@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
+from torchlint.knowledge.following import DEFAULT_DEVICE
 from torchlint.program.modules import Module
 from torchlint.program.world import USUAL, World
 from torchlint.project.definitions import Definitions
@@ -31,6 +33,11 @@ class Program:
         """The module that an import of a name means; relative names begin with dots."""
         path = self._definitions.module(asking.path if asking is not None else "", name)
         return self.modules.get(path) if path is not None else None
+
+    @cached_property
+    def sets_default_device(self) -> bool:
+        """Whether some file chooses where tensors are made without ``device``."""
+        return any(word in module.content for module in self.modules.values() for word in DEFAULT_DEVICE)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -72,7 +72,8 @@ class FollowedFile(NamedTuple):
     ``device mask`` and ``host mask`` are boolean ones; ``assumed`` at the end says that nothing is known to call the
     function, which is assumed to run in every step. ``unusual``: what a normal run does not get to, or only with an
     option that is off by default, with the reason in words. ``copies``: calls that copy to the device in every step
-    while the host waits, with what they copy: a ``batch`` of a loader, a ``pinned batch`` if it pins, or an ``array``.
+    while the host waits, with what they copy: a ``batch`` of a loader (``pinned batch`` if all its loaders pin it,
+    ``pageable batch`` if none does), an ``array``, or only what the program has ``made`` itself.
     ``feeds``: loaders of the file whose batches are copied. ``reached``: the lines of the functions that the programs
     of the project get to; None if there is no program with a step. ``options``: the values of options in the programs
     that the configuration gives. ``content`` is a digest of what was followed: positions mean nothing for any other

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torchlint.run.cache import Cache
 
 # Without any of these words there is no step to follow; a file with all of the others may run a model.
-_STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader", b"def forward(")
+_STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader", b"def forward(", b"Trainer(")
 _RUNS = (b"torch", b"device")
 
 

@@ -97,7 +97,7 @@ def _finding(
 
 def _message(form: Form, event: FollowedEvent, path: str) -> str:
     every = {"training": "in every training step", "inference": "in every step of inference"}
-    when = every.get(event.phase, "in every step")
+    when = every.get(event.phase, "in every step") if event.way else "in every step"
     waits = f"the host waits here for the device {when}"
     effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
     own = path.replace("\\", "/")

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from torchlint.model import Loop, Understood, Unresolved
@@ -20,19 +20,33 @@ Position = Callable[[str, int], tuple[int | None, int]]
 def understood(analyses: Mapping[str, Analysis], project: Project, position: Position) -> Understood:
     """What was recognized in the files of a run. ``position`` gives the cell and line of a line of a module."""
     facts = {path: analyses[path].facts for path in sorted(analyses)}
+    found = [(path, line, kind) for path, known in facts.items() for line, kind in known.get("loops", ())]
+    own = {path for path, *_ in found}
+    found += [step for step in _followed(facts, project) if step[0] not in own]
     loops = tuple(
         Loop(path, line, kind, cell)
-        for path, known in facts.items()
-        for module_line, kind in known.get("loops", ())
+        for path, module_line, kind in sorted(found)
         for cell, line in [position(path, module_line)]
     )
     unresolved = tuple(
         Unresolved(path, name)
-        for path in dict.fromkeys(loop.path for loop in loops)
+        for path in dict.fromkeys(loop.path for loop in loops if loop.path in facts)
         for name in sorted(project.unresolved(path))
         if _is_own(path, name, project)
     )
     return Understood(loops, unresolved, any(known.get("on_accelerator") for known in facts.values()))
+
+
+def _followed(paths: Iterable[str], project: Project) -> set[tuple[str, int, str]]:
+    """The loops, and the calls of frameworks, that make the steps in which files are known to run.
+
+    Only these are named in findings, and a file that calls a framework has no loop of its own.
+    """
+    known = [project.followed(path.replace("\\", "/")) for path in paths]
+    ways = {(step.way[0], step.phase) for each in known for step in each.steps if step.way}
+    ways |= {(event.way[0], event.phase) for each in known for event in each.events if event.way}
+    kinds = {"training": "training", "inference": "evaluation"}
+    return {(path, line, kinds[phase]) for (path, line, name), phase in ways if name == "step" and phase in kinds}
 
 
 def _is_own(path: str, name: str, project: Project) -> bool:

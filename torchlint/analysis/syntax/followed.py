@@ -53,7 +53,7 @@ class FollowedNodes:
         return self._positions().lines_of(function)[0] in (self._reached or ())
 
     def copy(self, call: cst.CSTNode) -> str | None:
-        """What a call copies to the device in every step while the host waits: a batch or an array, as there."""
+        """What a call copies to the device in every step while the host waits, as ``FollowedFile`` names it."""
         return self._copies.get(self._range(call)) if self._copies else None
 
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:

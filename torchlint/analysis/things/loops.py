@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.things.step import Steps
-from torchlint.knowledge.heat import EVALUATION_STEPS
+from torchlint.analysis.things.step import STEP_METHODS, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torchlint.analysis.module import SourceModule
-
-_STEP_METHODS = {"training_step": "training", **dict.fromkeys(EVALUATION_STEPS, "evaluation")}
 
 
 def recognized(module: SourceModule) -> list[tuple[int, str]]:
@@ -27,18 +24,16 @@ def recognized(module: SourceModule) -> list[tuple[int, str]]:
 
 
 def _recognized(module: SourceModule) -> Iterator[tuple[int, str]]:
-    loops = dict.fromkeys(module.shared(Steps).loops(cst.For, cst.While))
-    for loop in loops:
-        if not any(outer in loops for outer in module.ancestors(loop)):
-            yield module.positions.lines_of(loop)[0], _kind(module, loop)
-    for function in module.nodes_of(cst.FunctionDef, frozenset(_STEP_METHODS)):
-        kind = _STEP_METHODS.get(function.name.value)
-        if kind is not None and module.class_of(function) is not None:
-            yield module.line(function), kind
+    sources = dict.fromkeys(module.shared(Steps).sources)
+    for source in sources:
+        if not any(outer in sources for outer in module.ancestors(source)):
+            yield module.line(source), _kind(module, source)
 
 
-def _kind(module: SourceModule, loop: cst.CSTNode) -> str:
-    heat = module.heat_analysis
-    if heat.trains(loop):
+def _kind(module: SourceModule, source: cst.CSTNode) -> str:
+    if isinstance(source, cst.FunctionDef):
+        return STEP_METHODS.get(source.name.value, "training")
+    heat, followed = module.heat_analysis, module.followed.step(source)
+    if heat.trains(source) or (followed is not None and followed.phase == "training"):
         return "training"
-    return "evaluation" if heat.evaluates(loop) else "batches"
+    return "evaluation" if heat.evaluates(source) else "batches"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Entries = dict[str, list[cst.BaseExpression]]
 _DEPTH = 8
+_READING = frozenset(f"builtins.{name}" for name in "dict print len str repr sorted list".split())
 
 
 class Mappings:
@@ -46,6 +47,8 @@ class Mappings:
             return _merged([self.entries(node.body, depth - 1), self.entries(node.orelse, depth - 1)])
         if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.BitOr):
             return _merged([self.entries(node.left, depth - 1), self.entries(node.right, depth - 1)])
+        if isinstance(node, cst.Call) and method(node) == "copy" and isinstance(node.func, cst.Attribute):
+            return self.entries(node.func.value, depth - 1)
         if isinstance(node, cst.Name):
             return _merged([self._bound(b, depth - 1) for b in self._code.definitions(node)])
         return None
@@ -80,7 +83,7 @@ class Mappings:
     def _put_in(self, use: cst.Name, depth: int) -> Entries | None:
         parent = self._code.parent(use)
         if isinstance(parent, cst.Arg):
-            return {} if parent.star else None  # an unknown function may add entries
+            return {} if parent.star or self._only_reads(self._code.parent(parent)) else None
         if isinstance(parent, cst.Subscript):
             return self._stored(parent)
         if isinstance(parent, cst.Attribute):
@@ -88,6 +91,12 @@ class Mappings:
             if isinstance(call, cst.Call):
                 return self._by_method(call, depth)
         return {}
+
+    def _only_reads(self, call: cst.CSTNode | None) -> bool:
+        """Whether a call adds no entries to a mapping that it gets, as an unknown function may."""
+        if not isinstance(call, cst.Call):
+            return False
+        return method(call) == "update" or self._code.qualified(call.func) in _READING
 
     def _by_method(self, call: cst.Call, depth: int) -> Entries | None:
         """The entries that ``update`` and ``setdefault`` add."""

@@ -385,7 +385,8 @@ def iterated(values: Values, node: cst.Call) -> Value | None:
     if name == "builtins.enumerate":
         return Value(Kind.TUPLE, elements=(SCALAR, values.iterated_value(first)), origin=node)
     if name == "builtins.zip":
-        return Value(Kind.TUPLE, elements=tuple(values.iterated_value(a.value) for a in node.args), origin=node)
+        given = (a.value for a in node.args if a.keyword is None)
+        return Value(Kind.TUPLE, elements=tuple(map(values.iterated_value, given)), origin=node)
     if name == "builtins.range":
         return SCALAR
     if name == "builtins.map" and len(node.args) == 2:

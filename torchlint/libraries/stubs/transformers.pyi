@@ -41,9 +41,12 @@ class TrainerCallback:
     def on_epoch_begin(self, args, state, control, **kwargs): ...
     def on_epoch_end(self, args, state, control, **kwargs): ...
     def on_step_begin(self, args, state, control, **kwargs): ...
+    def on_pre_optimizer_step(self, args, state, control, **kwargs): ...
+    def on_optimizer_step(self, args, state, control, **kwargs): ...
     def on_substep_end(self, args, state, control, **kwargs): ...
     def on_step_end(self, args, state, control, **kwargs): ...
     def on_log(self, args, state, control, **kwargs): ...
+    def on_prediction_step(self, args, state, control, **kwargs): ...
     def on_evaluate(self, args, state, control, **kwargs): ...
     def on_save(self, args, state, control, **kwargs): ...
     def on_train_end(self, args, state, control, **kwargs): ...
@@ -121,14 +124,19 @@ class Trainer:
                 self.training_step(self.model, inputs, unknown())
                 torch.optim.AdamW(self.model.parameters()).step()
                 if self.callbacks is not None:
-                    one_of(self.callbacks).on_step_begin(self.args, unknown(), unknown(), model=self.model)
-                    one_of(self.callbacks).on_step_end(self.args, unknown(), unknown(), model=self.model)
+                    self._in_step(one_of(self.callbacks))
                 if index % 500 == 0:
                     self.log({"loss": 0.1})
             if self.callbacks is not None:
                 self._before_and_after(one_of(self.callbacks))
             if self.eval_dataset is not None:
                 self.evaluate()
+
+    def _in_step(self, callback):
+        callback.on_step_begin(self.args, unknown(), unknown(), model=self.model)
+        callback.on_pre_optimizer_step(self.args, unknown(), unknown(), model=self.model)
+        callback.on_optimizer_step(self.args, unknown(), unknown(), model=self.model)
+        callback.on_step_end(self.args, unknown(), unknown(), model=self.model)
 
     def _before_and_after(self, callback):
         callback.on_train_begin(self.args, unknown(), unknown(), model=self.model)
@@ -164,6 +172,8 @@ class Trainer:
     def evaluation_loop(self, dataloader, description, *args, **kwargs):
         for inputs in batches(dataloader):
             _loss, logits, labels = self.prediction_step(self.model, inputs, False)
+            if self.callbacks is not None:
+                one_of(self.callbacks).on_prediction_step(self.args, unknown(), unknown(), model=self.model)
             if self.preprocess_logits_for_metrics is not None:
                 self.preprocess_logits_for_metrics(logits, labels)
         if self.compute_metrics is not None:

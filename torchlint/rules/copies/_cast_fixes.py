@@ -23,8 +23,10 @@ _TRUNCATED = "numbers that the integer dtype cannot hold become others on the de
 @or_none
 def convert_after(module: SourceModule, found: HostWork) -> Fix | None:
     """Replace ``x.float().to(device)`` by ``x.to(device).float()``."""
+    if found.move is None or found.call is None:
+        return None
     cast, move = found.call, found.move.call
-    if found.work != "cast" or cast is None or found.method == "to" or receiver(move) is not cast:
+    if found.work != "cast" or found.method == "to" or receiver(move) is not cast:
         return None
     target = module.shared(Targets).of(move)
     if target.dtype is not None:

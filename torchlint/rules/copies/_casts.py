@@ -31,13 +31,13 @@ _DEPTH = 8
 
 
 class HostWork(NamedTuple):
-    """Work on the CPU whose result is moved.
+    """Work on the CPU whose result is moved; ``move`` is None if that is a batch of a loader.
 
     ``before`` and ``after`` are the dtypes; unknown if only the shape grows. ``method`` is the one that enlarges, or
     that converts in the same way on any device; ``call`` does so now, and is None where an operator converts.
     """
 
-    move: Move
+    move: Move | None
     work: Work
     method: str
     call: cst.Call | None
@@ -63,10 +63,15 @@ class HostWorks:
             return None
         if not self._lies_on_host(move.moved) or not move.to_accelerator:
             return None
-        found = self._work(move, self._assigned(move.moved))
+        found = self._work(move, self.assigned(move.moved))
         if found is None or "set_default_dtype" in module.text or module.sets_default_device:
             return None
         return None if module.shared(Compiled).covers(move.call) else found
+
+    def converted(self, node: cst.BaseExpression) -> HostWork | None:
+        """The conversion whose result an expression is, or None."""
+        found = self._work(None, node)
+        return None if "set_default_dtype" in self._module.text or self._module.sets_default_device else found
 
     def _lies_on_host(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a tensor on the CPU; TL104 reports content that is generated there."""
@@ -86,15 +91,15 @@ class HostWorks:
             return False
         return self._module.classes.is_state(owner, node.attr.value)
 
-    def _assigned(self, node: cst.BaseExpression) -> cst.BaseExpression:
-        """What a variable is assigned that is used for nothing but the move."""
+    def assigned(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """What a variable is assigned that is used nowhere else."""
         bindings = self._module.definitions(node) if isinstance(node, cst.Name) else ()
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].path or bindings[0].value is None:
             return node
         same = self._module.function_of(bindings[0].node) is self._module.function_of(node)
         return bindings[0].value if same and len(self._module.uses(bindings[0])) == 1 else node
 
-    def _work(self, move: Move, node: cst.BaseExpression) -> HostWork | None:
+    def _work(self, move: Move | None, node: cst.BaseExpression) -> HostWork | None:
         """The outermost conversion, computation or repetition in a chain of views."""
         computes = False
         for _ in range(_DEPTH):
@@ -109,7 +114,7 @@ class HostWorks:
             if base is None or not isinstance(node, cst.Call) or self._module.qualified(node.func) is not None:
                 return None
             if not computes and method(node) in _ENLARGING:
-                return self._enlarged(move, node, base)
+                return self._enlarged(move, node, base) if move is not None else None
             cast = self._cast(node)
             if cast is not None:
                 return self._converted(move, node, base, cast, "arithmetic" if computes else "cast")
@@ -138,7 +143,7 @@ class HostWorks:
         return LEGACY_DTYPES[name.rpartition(".")[2].removesuffix("Tensor")] if LEGACY.get(name) == "cpu" else None
 
     def _converted(
-        self, move: Move, call: cst.Call, base: cst.BaseExpression, after: str, work: Work
+        self, move: Move | None, call: cst.Call, base: cst.BaseExpression, after: str, work: Work
     ) -> HostWork | None:
         value = self._module.value(base)
         if not self._lies_on_host(base) or not _widens(value, after):
@@ -158,7 +163,7 @@ class HostWorks:
     def _is_number(self, node: cst.BaseExpression) -> bool:
         return isinstance(literal(node), (int, float))
 
-    def _widened(self, move: Move, node: cst.BaseExpression, inner: cst.BaseExpression) -> HostWork | None:
+    def _widened(self, move: Move | None, node: cst.BaseExpression, inner: cst.BaseExpression) -> HostWork | None:
         """``pixels / 255`` of integers, which are converted to float32."""
         value = self._module.value(inner)
         divides = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide)

@@ -86,6 +86,8 @@ class Factories:
         """Whether the tensor is certainly created on the CPU."""
         if self._module.sets_default_device or in_device_context(self._module.evaluator, call):
             return False
+        if self._module.value(call).accelerated:
+            return False  # another file sets the default device
         if name in known.LIKE_FACTORIES:
             like = self._module.value(positional(call, 0))
             return like.kind is Kind.TENSOR and like.device is Device.CPU

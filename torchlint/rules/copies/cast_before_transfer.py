@@ -10,6 +10,7 @@ from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
+    from torchlint.analysis.things.loader import Loader
     from torchlint.analysis.things.move import Move
     from torchlint.rules.copies._casts import HostWork
 
@@ -20,7 +21,8 @@ class CastBeforeTransfer(Rule):
     A conversion that enlarges a tensor on the CPU right before it is moved to the device: `x.float().to(device)`, where
     `x` is known to have a smaller dtype such as `uint8` or `bool`, in one expression or through a variable that is used
     for nothing else. Also arithmetic that turns integers into floats (`(pixels / 255).to(device)`), and
-    methods that repeat elements (`expand`, `repeat`).
+    methods that repeat elements (`expand`, `repeat`). The same conversions where `__getitem__` of a data set returns
+    the result, if a loader of the file collates it by default and its batches are moved.
 
     ## Why it costs
     A float32 has four times the bytes of a `uint8`, so the copy takes about four times as long, and the CPU must first
@@ -123,6 +125,22 @@ class CastBeforeTransfer(Rule):
             fix=convert_after(self.module, found),
         )
 
+    @on.loader
+    def samples(self, loader: Loader) -> None:
+        """Check what the data sets of a loader convert."""
+        if self.module.in_test(loader.call):
+            return
+        from torchlint.rules.copies._sample_casts import SampleCasts
+
+        for part, found in self.module.shared(SampleCasts).new(loader):
+            self.report(
+                part,
+                f"the data set converts {found.before} to {found.after} on the CPU, and {found.factor} times the bytes "
+                f"are collated and copied to the device: return {found.before}, and convert the batch there",
+                severity=Severity.INFO,
+                evidence=[self.module.evidence(loader.call, "this loader makes the batches that are moved")],
+            )
+
     def _message(self, found: HostWork) -> str:
         if found.work == "enlarging":
             return (
@@ -135,6 +153,7 @@ class CastBeforeTransfer(Rule):
                 f"the CPU first computes {found.after} numbers from {found.before} ones, {times}: move the tensor, and "
                 "compute there"
             )
+        assert found.move is not None
         method = f"{found.method}()" if found.method != "to" else "to(dtype)"
         return (
             f"the CPU first converts {found.before} to {found.after}, {times}: move the tensor, and convert it there "

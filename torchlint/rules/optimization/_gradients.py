@@ -131,7 +131,8 @@ def _runs_through_parameters(iterable: cst.BaseExpression) -> bool:
     if isinstance(iterable, cst.Call):
         if method(iterable) in _PARAMETERS:
             return True
-        return bool(iterable.args) and all(_runs_through_parameters(arg.value) for arg in iterable.args)
+        given = [arg.value for arg in iterable.args if arg.keyword is None]  # without `strict=True`
+        return bool(given) and all(map(_runs_through_parameters, given))
     return "param" in (dotted(iterable) or "").rpartition(".")[2].lower()
 
 

@@ -106,10 +106,11 @@ class EmptyCacheInLoop(Rule):
         clearing = module.shared(Clearing)
         if module.in_test(node) or not clearing.is_wasted(node):
             return
+        from torchlint.analysis.things.step import Steps
         from torchlint.rules.precision._fixes import without_call
 
         trains = module.every_step(node)
-        step = "training step" if trains else "step"
+        step = module.shared(Steps).around(node).in_words
         self.report(
             node,
             f"`{module.code(node)}` returns cached memory in every {step}, which the next one must allocate again: "

@@ -111,7 +111,7 @@ class DataDependentShape(Rule):
             return
         from torchlint.rules.synchronization._selections import NeededResults, by_mask
 
-        every = "every training step" if step.trains else "every step"
+        every = f"every {step.in_words}"
         for together in by_mask(self.module, self.module.shared(NeededResults).left_over(step)):
             first = together[0]
             if len(together) == 1 and first.kind in _SELECTIONS and not step.trains:

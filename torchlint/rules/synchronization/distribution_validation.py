@@ -113,10 +113,11 @@ class DistributionValidation(Rule):
 
         if not checks_on_device(module, node):
             return
+        from torchlint.analysis.things.step import Steps
         from torchlint.rules.synchronization._fixes import without_validation
 
         uses = checking_uses(module, node)
-        step = "training step" if module.every_step(node) else "step"
+        step = module.shared(Steps).around(node).in_words
         more = f" (and `{method(uses[0])}` its argument)" if uses else ""
         anyway = (module.qualified(node.func) or "").rpartition(".")[2] in CHECKING_ANYWAY
         self.report(
@@ -134,10 +135,11 @@ class DistributionValidation(Rule):
         """Check a call of ``torch.normal``."""
         if not self._repeats(node):
             return
+        from torchlint.analysis.things.step import Steps
         from torchlint.rules.synchronization._distributions import checks_deviations
 
         if checks_deviations(self.module, node):
-            step = "training step" if self.module.every_step(node) else "step"
+            step = self.module.shared(Steps).around(node).in_words
             self.report(
                 node,
                 f"{self._written(node)} checks its standard deviations on the GPU in every {step}, and the host waits "

@@ -94,10 +94,11 @@ class ExplicitSynchronize(Rule):
             return
         if module.shared(NeededWaits).may_include(node):
             return
+        from torchlint.analysis.things.step import Steps
         from torchlint.rules.synchronization._fixes import without_call
 
         trains = module.every_step(node)
-        step = "training step" if trains else "step"
+        step = module.shared(Steps).around(node).in_words
         self.report(
             node,
             f"`{module.code(node)}` synchronizes with the GPU in every {step}, and nothing here measures time: "

@@ -101,7 +101,7 @@ class HostIndexOnDevice(Rule):
             return
         from torchlint.rules.synchronization._host_indices import HostIndices
 
-        every = "every training step" if step.trains else "every step"
+        every = f"every {step.in_words}"
         for group in self.module.shared(HostIndices).groups(step.place):
             self.report(
                 group[0].node,

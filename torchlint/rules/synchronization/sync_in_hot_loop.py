@@ -130,24 +130,24 @@ class SyncInHotLoop(Rule):
         costly = [read for read in reads if not costs.is_small(read)]
         self.report(
             (costly or reads)[0].node,
-            self._message(costly or reads, costs.advice(costly or reads), trains=step.trains, checks=reads == checks),
+            self._message(step, costly or reads, costs.advice(costly or reads), checks=reads == checks),
             evidence=self._evidence(step, reads, costs),
             severity=Severity.WARNING if step.trains and costly and reads != checks else Severity.INFO,
             heat=Heat.STEP,
         )
 
-    def _message(self, reads: list[Read], advice: str | None, *, trains: bool, checks: bool) -> str:
+    def _message(self, step: Step, reads: list[Read], advice: str | None, *, checks: bool) -> str:
         lines = list(dict.fromkeys(self.module.line(read.node) for read in reads))
         more = f" ({len(reads)} such reads per step)" if len(lines) > 1 else ""
         what = f"{self._written(reads[0])} synchronizes with the GPU in every"
         if checks:
             return f"{what} step{more}: check every N steps, or let `GradScaler` skip steps that are not finite"
         if advice is not None:
-            return f"{what} {'training step' if trains else 'step'}{more}: {advice}"
-        if not trains:
+            return f"{what} {step.in_words}{more}: {advice}"
+        if not step.trains:
             room = ", if its memory has room for them" if any(_copies_content(read) for read in reads) else ""
             return f"{what} step{more}: collect results on the device{room}, and read them once after the loop"
-        return f"{what} training step{more}: accumulate on the device, and read after the loop or every N steps"
+        return f"{what} {step.in_words}{more}: accumulate on the device, and read after the loop or every N steps"
 
     def _written(self, read: Read) -> str:
         """The source code of a read if it is short, such as ``loss.item()``; otherwise a description."""

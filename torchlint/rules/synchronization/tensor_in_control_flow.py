@@ -99,7 +99,7 @@ class TensorInControlFlow(Rule):
         from torchlint.rules.synchronization._waits import Waits, in_words
 
         waits = Waits(self.module, step)
-        every = "every training step" if step.trains else "every step"
+        every = f"every {step.in_words}"
         for condition in step.conditions:
             advice, is_meant = self._advice(condition)
             repeats = condition.kind == "while"

@@ -29,13 +29,15 @@ class Upload(NamedTuple):
     ``batch`` is None where only following the program shows what is moved. ``pinned`` is the loader that pins the
     batch, or that it is ``elsewhere``; False if all its loaders are known not to pin it, so that
     the copy blocks in any case; None if this is unknown. ``computed`` is the expression that computes what is moved
-    from the batch, on the host: new memory, which is never pinned.
+    from the batch, on the host: new memory, which is never pinned. ``made``: the program makes the batch without a
+    loader.
     """
 
     move: Move
     batch: Batch | None
     pinned: Pinned
     computed: cst.BaseExpression | None = None
+    made: bool = False
 
 
 class Uploads:
@@ -75,26 +77,23 @@ class Uploads:
             return None
         computed = self._computed(move.moved)
         batch = self._batches.of(move.moved) if computed is None else self._operand(computed)
-        if batch is None and self._is_followed(move):
-            return Upload(move, None, self._pinned_elsewhere(move))
+        copied = self._module.followed.copy(move.call)
+        if batch is None and self._is_followed(move, copied):
+            return Upload(move, None, _FOLLOWED.get(copied))
         if batch is None or not move.blocking or (batch.copied and computed is None):
             return None  # what the host converts is not pinned, unless the dtype stays the same
         if any(self._synchronizes(source.statement) for source in batch.sources) or not move.to_accelerator:
             return None
         if computed is not None:
             return Upload(move, batch, None, computed)
-        if not self._is_tensor(move.moved, move.call):
+        on_device = self._module.followed.tensor(move.moved) in ("device", "device mask")
+        if on_device or not self._is_tensor(move.moved, move.call):
             return None
-        pinned = self._pinned(batch, move.moved)
-        return Upload(move, batch, self._pinned_elsewhere(move) if pinned is None else pinned)
+        return Upload(move, batch, self._pinned(batch, move.moved, copied), made=copied == "made")
 
-    def _pinned_elsewhere(self, move: Move) -> Literal["elsewhere"] | None:
-        """Whether following the program shows that the loader of a batch pins it."""
-        return "elsewhere" if self._module.followed.copy(move.call) == "pinned batch" else None
-
-    def _is_followed(self, move: Move) -> bool:
+    def _is_followed(self, move: Move, copied: str | None) -> bool:
         """Whether following the program shows that a move copies a batch or an array in every step."""
-        known = self._module.followed.copy(move.call) is not None
+        known = copied is not None and copied != "made"
         return known and move.blocking and move.to_accelerator and self._is_tensor(move.moved, move.call)
 
     def _computed(self, moved: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -212,11 +211,14 @@ class Uploads:
 
     # -- pinned loaders ----------------------------------------------------------------------------
 
-    def _pinned(self, batch: Batch, moved: cst.BaseExpression) -> Pinned:
-        """What pins a batch that is moved, as in :class:`Upload`."""
+    def _pinned(self, batch: Batch, moved: cst.BaseExpression, copied: str | None) -> Pinned:
+        """What pins a batch that is moved, as in :class:`Upload`; ``copied`` is what following the program shows."""
+        followed = _FOLLOWED.get(copied)
+        if followed is False and not _pins_itself(moved):
+            return False
         place = next((pinned for source in batch.sources if (pinned := self._pinned_by(source)) is not None), None)
-        if place is not None:
-            return place
+        if place is not None or followed:
+            return place or followed
         return False if all(map(self._is_pageable, batch.sources)) and not _pins_itself(moved) else None
 
     def _is_pageable(self, source: Source) -> bool:
@@ -234,3 +236,7 @@ class Uploads:
 def _pins_itself(moved: cst.BaseExpression) -> bool:
     """Whether what is moved is ``x.pin_memory()``."""
     return any(method(node) == "pin_memory" for node in (moved, *descendants(moved)))
+
+
+# What pins what a move copies, as following the program shows it.
+_FOLLOWED: dict[str | None, Pinned] = {"pinned batch": "elsewhere", "pageable batch": False, "made": False}

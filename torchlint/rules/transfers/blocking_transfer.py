@@ -137,12 +137,14 @@ class BlockingTransfer(Rule):
             return f"{_WHAT}: let a `DataLoader` with pinned memory make the batch, and set `non_blocking=True` here"
         if upload.computed is not None:
             return f"{_WHAT}, since joining gives unpinned memory: join in the loader's `collate_fn`, or on the device"
+        if upload.made:
+            return f"{_WHAT}: no data loader makes this batch and pins it, so `non_blocking=True` alone gains nothing"
         if upload.pinned is False:
             return (
                 f"{_WHAT}: set `pin_memory=True` in the loader first, without which `non_blocking=True` gains nothing"
             )
         if upload.pinned is None:
-            return f"{_WHAT}: set `pin_memory=True` in the loader, and `non_blocking=True` here"
+            return f"{_WHAT}: set `non_blocking=True`, which helps if a data loader with `pin_memory=True` makes it"
         place = f" ({self.module.line_in_words(upload.pinned)})" if upload.pinned != "elsewhere" else ""
         return f"{_WHAT}, although the loader uses pinned memory{place}: add `non_blocking=True`"
 

@@ -102,6 +102,7 @@ class NonblockingFromPageable(Rule):
         module = self.module
         if not move.asynchronous or module.heat(move.call).rank < Heat.STEP.rank or module.in_test(move.call):
             return
+        from torchlint.analysis.things.step import Steps
         from torchlint.rules.transfers._host_memory import HostMemory, is_read_at_once
 
         found = module.shared(HostMemory).pageable(move.moved)
@@ -110,7 +111,7 @@ class NonblockingFromPageable(Rule):
         trains = module.every_step(move.call)
         self.report(
             move.call,
-            self._message(found, "training step" if trains else "step"),
+            self._message(found, module.shared(Steps).around(move.call).in_words),
             evidence=[module.evidence(found.call, "this is not pinned")],
             severity=Severity.WARNING if trains and found.kind != "data" else Severity.INFO,
             heat=Heat.STEP,
