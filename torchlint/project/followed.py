@@ -64,6 +64,16 @@ class FollowedEvent(NamedTuple):
         return [name for *_, name in self.way] == ["step"]
 
 
+class Unfollowed(NamedTuple):
+    """What of a file was not followed to the end, because the limit of the work was reached.
+
+    ``body``: what it does when it is run or imported. ``functions``: how many that may run in steps.
+    """
+
+    body: bool = False
+    functions: int = 0
+
+
 class FollowedFile(NamedTuple):
     """What is known of a file; nothing of one that no program reaches.
 
@@ -73,9 +83,10 @@ class FollowedFile(NamedTuple):
     option that is off by default, with the reason in words. ``copies``: calls that copy to the device in every step
     while the host waits, with what they copy: a ``batch`` of a loader, a ``pinned batch`` if it pins, or an ``array``.
     ``feeds``: loaders of the file whose batches are copied. ``reached``: the lines of the functions that the programs
-    of the project get to; None if there is no program with a step. ``options``: the values of options in the programs
-    that the configuration gives. ``content`` is a digest of what was followed: positions mean nothing for any other
-    content of the file.
+    of the project get to; None if there is no program with a step. ``unclear``: the lines of those of which it is not
+    known, since something was not followed or called in a way that could not be resolved; None for all others.
+    ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the file
+    was left out. ``content`` is a digest of what was followed: positions mean nothing for any other content of the file.
     """
 
     content: str = ""
@@ -87,11 +98,13 @@ class FollowedFile(NamedTuple):
     reached: tuple[int, ...] | None = None
     options: tuple[tuple[str, bool | int | float | str], ...] = ()
     events: tuple[FollowedEvent, ...] = ()
+    unclear: tuple[int, ...] | None = None
+    unfollowed: Unfollowed = Unfollowed()
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
         known = (self.tensors, self.steps, self.unusual, self.copies, self.feeds, self.options, self.events)
-        return self.reached is not None or any(known)
+        return self.reached is not None or any(known) or self.unfollowed != Unfollowed()
 
     def with_paths(self, paths: Mapping[str, str]) -> FollowedFile:
         """The same with the paths of other files in place of their names."""
@@ -131,6 +144,9 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         first, column, last, end = place
         return lines[first], column, lines[last], end
 
+    def there_too(functions: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        return tuple(lines[line] for line in functions if line in lines) if functions is not None else None
+
     return FollowedFile(
         digest(after),
         tuple((there(place), what) for place, what in known.tensors if moves(place)),
@@ -138,13 +154,15 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
         tuple((there(place), what) for place, what in known.copies if moves(place)),
         tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
-        tuple(lines[line] for line in known.reached if line in lines) if known.reached is not None else None,
+        there_too(known.reached),
         known.options,
         tuple(
             event._replace(place=there(event.place), statement=(lines[event.statement[0]], lines[event.statement[1]]))
             for event in known.events
             if moves(event.place) and lines.keys() >= set(event.statement)
         ),
+        there_too(known.unclear),
+        known.unfollowed,
     )
 
 
