@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -104,14 +105,19 @@ def test_a_run_that_followed_everything_says_nothing_of_it(
     assert json.loads(capsys.readouterr().out)["summary"]["unfollowed"] == {"files": 0, "functions": 0}
 
 
-@pytest.mark.usefixtures("little")
-def test_the_cache_keeps_what_was_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("work", [35, 10_000])
+def test_programs_are_not_followed_again_for_what_the_cache_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: int
+) -> None:
     monkeypatch.setenv("TORCHLINT_CACHE_DIR", str(tmp_path / "cache"))
-    paths, plan = project(tmp_path, "pass", "pass"), session.plan(torchlint.Config())
-    results = []
-    for _ in range(2):
-        results.append(Tree(paths, plan, cache=for_settings(plan.rules, plan.scopes)).result().understood)
-        monkeypatch.setattr(torchlint.solution, "solve", None)
-    assert results[0] is not None
-    assert results[0].unfinished
-    assert results[0] == results[1]
+    paths, plan = project(tmp_path, "print(loss.item())", "pass"), session.plan(torchlint.Config())
+    solve = functools.partial(torchlint.solution.solve, work=work)
+    first, again = [], Mock(side_effect=solve)
+    for follow in (solve, again):
+        monkeypatch.setattr(torchlint.solution, "solve", follow)
+        tree = Tree(paths, plan, cache=for_settings(plan.rules, plan.scopes))
+        first.append((tree.result().understood, [tree.project.followed(path) for path in paths]))
+    assert not again.called
+    assert first[0] == first[1]
+    assert first[0][0] is not None
+    assert bool(first[0][0].unfinished) == (work == 35)

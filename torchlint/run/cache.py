@@ -315,7 +315,9 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str, int, str, str]],
     list[int] | None,
     list[tuple[str, bool | float | str]],
-    list[tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]]],],
+    list[
+        tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]], bool],
+    ],
     list[int] | None,
     tuple[bool, int],
 ]
@@ -333,9 +335,9 @@ def _unpack_followed(packed: list[Any]) -> FollowedFile:
 
 
 def _unpack_event(packed: list[Any]) -> FollowedEvent:
-    (a, b, c, d), form, what, phase, option, origin, (first, last), way = packed
+    (a, b, c, d), form, what, phase, option, origin, (first, last), way, seen = packed
     there = tuple((path, at, name) for path, at, name in way)
-    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there)
+    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there, seen)
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:
