@@ -82,7 +82,8 @@ MASK, NUMBER = "keep = torch.rand(9) > 0.5; seen[keep] += 1", "seen[torch.randpe
 
 
 @pytest.mark.parametrize(
-    ("line", "target"), [(MASK, None), (MASK, "2.9"), (NUMBER, "2.15"), ("seen[:1] = 0", None), ("seen[seen > 1] = 0", "2.0")]
+    ("line", "target"),
+    [(MASK, None), (MASK, "2.9"), (NUMBER, "2.15"), ("seen[:1] = 0", None), ("seen[seen > 1] = 0", "2.0")],
 )
 def test_masks_of_the_host_and_numbers_that_are_filled_in_are_innocent(line: str, target: str | None) -> None:
     assert not _messages("TL305", INDICES.format(line=line), target)

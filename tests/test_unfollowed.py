@@ -89,9 +89,7 @@ def test_a_report_says_what_was_not_followed(
     assert summary["unfollowed"] == {"files": 1, "functions": 1}
     main(["--isolated", "--no-cache"])
     said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "Not followed to the end, because the limit of the work was reached: train.py; 1 function that may run in steps."
-    ) in said
+    assert "Not followed to the end, because the limit of the work was reached: train.py; 1 function" in said
 
 
 def test_a_run_that_followed_everything_says_nothing_of_it(

@@ -21,8 +21,8 @@ def contradicted(module: SourceModule) -> frozenset[Range]:
     """The places of events that the file itself excludes.
 
     It shows that the place is never reached, that a step of the same function gets there seldom, or that what is read
-    is on the CPU, or that the compiler makes a constant of an index. A program that names no device trains on the CPU, and what a class of the project moves may be
-    anything.
+    is on the CPU, or that the compiler makes a constant of an index. A program that names no device trains on the CPU,
+    and what a class of the project moves may be anything.
     """
     events = module.followed.events
     plain = "__main__" in module.text and not module.device_evidence.on_accelerator

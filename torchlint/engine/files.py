@@ -157,7 +157,9 @@ def _unfollowed(state: State) -> dict[str, Unfollowed]:
     done = {frame.function.node for frame in state.frames.values() if frame.function is not None} - state.partial
     left = {module: nodes - done for module, nodes in state.cut.items()}
     return {
-        module.path: Unfollowed(module.tree in nodes, len(nodes - {module.tree})) for module, nodes in left.items() if nodes
+        module.path: Unfollowed(module.tree in nodes, len(nodes - {module.tree}))
+        for module, nodes in left.items()
+        if nodes
     }
 
 

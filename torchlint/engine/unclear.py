@@ -87,9 +87,7 @@ class _Names:
         for function in inside:
             self.used[function].add(name)
 
-    def _define(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, path: str, class_: ast.ClassDef | None
-    ) -> None:
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef, path: str, class_: ast.ClassDef | None) -> None:
         """A function; making an object of its class may call it, or hand it to a library that does."""
         self.own[node], self.paths[node] = {node.name}, path
         if class_ is not None and (class_.bases or node.name.startswith("__")):

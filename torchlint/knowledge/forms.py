@@ -58,7 +58,10 @@ HOST_INDEX = Form("an index on the device of a tensor on the host", READ, _READS
 BOUND = Form("a tensor as slice bound", READ, _READS, _INDEX, _EARLIER)
 SIZE = Form("a tensor as size", READ, _READS, _INDEX, _EARLIER)
 NUMBER = Form(
-    "a tensor as number", READ, _READS, "torch/csrc/utils/python_arg_parser.cpp: PythonArgs::scalar_slow; "
+    "a tensor as number",
+    READ,
+    _READS,
+    "torch/csrc/utils/python_arg_parser.cpp: PythonArgs::scalar_slow; "
     "aten/src/ATen/native/cuda/Indexing.cu: masked_fill__cuda",
     "write an operation that takes it as a tensor (`x + y * t` for `alpha=t`), or keep the number on the host",
 )
@@ -74,14 +77,19 @@ WAITING_FUNCTION = Form("`{}(..)`", WAIT, _SIZES, _NONZERO)
 MASK_INDEX = Form("a mask as index", WAIT, _SIZES, f"aten/src/ATen/native/IndexingUtils.h: expandTensors; {_NONZERO}")
 MASK_ASSIGNED = Form("assigning through a mask", WAIT, _SIZES, MASK_INDEX.source)
 REPEATS = Form(
-    "repeats in a tensor", WAIT, _SIZES, "aten/src/ATen/native/Repeat.h: repeat_interleave_common",
+    "repeats in a tensor",
+    WAIT,
+    _SIZES,
+    "aten/src/ATen/native/Repeat.h: repeat_interleave_common",
     "pass `output_size`, if the host knows the sum",
 )
 ONE_HOT = Form(
     "`one_hot` without `num_classes`", WAIT, _SIZES, "aten/src/ATen/native/Onehot.cpp: one_hot", "pass `num_classes`"
 )
 CTC_LENGTHS = Form(
-    "`ctc_loss`, which copies the lengths to the device", WAIT, _READS,
+    "`ctc_loss`, which copies the lengths to the device",
+    WAIT,
+    _READS,
     "aten/src/ATen/native/cuda/LossCTC.cu: ctc_loss_gpu_template",
 )
 BARRIER = Form(
@@ -94,8 +102,11 @@ BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK)
 ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)
 BY_LIBRARY = Form("{}", COPY, (), _BULK)  # moves the batches of the loaders that it gets
 HOST_NUMBER = Form(
-    "`torch.where` of a tensor of the host", COPY, ("TL105",),
-    "aten/src/ATen/native/TensorCompare.cpp: where_self_out", "write the number itself, or make the tensor on the device",
+    "`torch.where` of a tensor of the host",
+    COPY,
+    ("TL105",),
+    "aten/src/ATen/native/TensorCompare.cpp: where_self_out",
+    "write the number itself, or make the tensor on the device",
 )
 HOST_DATA = Form("`{}` of data of the host", COPY, ("TL103",), _NEW)
 LEGACY_DATA = Form("a tensor of data of the host", COPY, ("TL103",), _NEW)

@@ -86,7 +86,7 @@ class FollowedFile(NamedTuple):
     of the project get to; None if there is no program with a step. ``unclear``: the lines of those of which it is not
     known, since something was not followed or called in a way that could not be resolved; None for all others.
     ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the file
-    was left out. ``content`` is a digest of what was followed: positions mean nothing for any other content of the file.
+    was left out. ``content`` is a digest of what was followed: positions mean nothing for another content of the file.
     """
 
     content: str = ""

@@ -98,10 +98,9 @@ def _unfinished(known: Understood) -> list[str]:
     parts += [f"{plural(functions, 'function')} that may run in steps"] if functions else []
     if not parts:
         return []
-    return [
-        f"Not followed to the end, because the limit of the work was reached: {'; '.join(parts)}. What only they do in a "
-        "step may be missing; `programs` in the table `world` of the configuration says which files matter."
-    ]
+    lacks = f"Not followed to the end, because the limit of the work was reached: {'; '.join(parts)}."
+    advice = "`programs` in the table `world` of the configuration says which files matter."
+    return [f"{lacks} What only they do in a step may be missing; {advice}"]
 
 
 def _loops(run: RunResult) -> list[str]:

@@ -315,9 +315,7 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str, int, str, str]],
     list[int] | None,
     list[tuple[str, bool | float | str]],
-    list[
-        tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]], bool],
-    ],
+    list[tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]], bool],],
     list[int] | None,
     tuple[bool, int],
 ]

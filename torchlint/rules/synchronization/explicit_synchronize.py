@@ -17,8 +17,8 @@ class ExplicitSynchronize(Rule):
     """
     ## What it finds
     `torch.cuda.synchronize()` and `torch.accelerator.synchronize()` in every step of a training loop, where nothing
-    around it measures time. In a loop that evaluates, the finding is `info`. So it is for `synchronize()` of a stream or
-    an event that the file makes, and for `torch.distributed.barrier()`.
+    around it measures time. In a loop that evaluates, the finding is `info`. So it is for `synchronize()` of a stream
+    or an event that the file makes, and for `torch.distributed.barrier()`.
 
     ## Why it costs
     The call blocks the host until all work queued on all streams of the device is finished. The device then idles

@@ -18,8 +18,8 @@ class HostIndexOnDevice(Rule):
     """
     ## What it finds
     A device tensor that every step indexes with a list, a NumPy array or a tensor on the CPU. Several tensors that are
-    indexed with the same index are one finding. Also a number that is written to a single element (`x[i] = 1.0`), or by an
-    index on the device (`x[rows] = 0`). `sync-in-hot-loop` says which tensors count as being on the device.
+    indexed with the same index are one finding. Also a number that is written to a single element (`x[i] = 1.0`), or
+    by an index on the device (`x[rows] = 0`). `sync-in-hot-loop` says which tensors count as being on the device.
 
     ## Why it costs
     The index is copied to the device first. It comes from pageable memory, so the copy blocks the host until all queued
@@ -71,9 +71,9 @@ class HostIndexOnDevice(Rule):
     the host wait, so it is reported only for an older `target-torch`.
 
     The rule is silent for numbers, slices, `...` and `None`, which are not copied; for numbers that are filled in
-    (`x[:1] = 1.0`, and `x[rows] = 0` for a `target-torch` of 2.15 or newer); for indices on the device; where the index may be a single number; for
-    tensors on the CPU; in compiled code; under conditions that hold only every N steps; in tests; and for code that
-    runs once or once per epoch.
+    (`x[:1] = 1.0`, and `x[rows] = 0` for a `target-torch` of 2.15 or newer); for indices on the device; where the
+    index may be a single number; for tensors on the CPU; in compiled code; under conditions that hold only every N
+    steps; in tests; and for code that runs once or once per epoch.
 
     ## Fix safety
     There is no fix: a permutation drawn on the device comes from another generator, and differs from one drawn on the

@@ -53,9 +53,10 @@ class DeviceRoundTrip(Rule):
     ## When to leave it
     Where the work in between needs the host: SciPy, scikit-learn, OpenCV, an environment's `step`,
     `pack_padded_sequence`, saving, printing. Only operations that the device is known to have are flagged. The
-    rule is also silent for random numbers of a generator that is passed (`generator=`), where a comment beside the lines
-    gives the reason (an operation missing on a backend, determinism, memory), in exception handlers, while a program is
-    exported or traced, and for modules. Random numbers that are drawn on the device are others than those of the CPU.
+    rule is also silent for random numbers of a generator that is passed (`generator=`), where a comment beside the
+    lines gives the reason (an operation missing on a backend, determinism, memory), in exception handlers, while a
+    program is exported or traced, and for modules. Random numbers that are drawn on the device are others than those
+    of the CPU.
 
     ## Fix safety
     `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`. This is safe if `x` is
