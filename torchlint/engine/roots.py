@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.frames import Class, Function, Scope
@@ -77,7 +78,7 @@ class Roots:
         if self._state.work > self._end:
             self._state.cut[function.scope.module].add(function.node)
         else:
-            self._within(_ONE_ROOT, function, lambda: self._assume(root, stepped=stepped))
+            self._within(_ONE_ROOT, function, partial(self._assume, root, stepped=stepped))
 
     def _within(self, share: float, what: Function | Module, act: Callable[[], object]) -> None:
         module, node = (what, what.tree) if isinstance(what, Module) else (what.scope.module, what.node)
@@ -98,7 +99,7 @@ class Roots:
                 self._state.cut[module].add(module.tree)
                 continue
             share = min(_ONE_PROGRAM, left / self._state.total)
-            self._within(share, module, lambda module=module, guards=guards: self._program(module, guards))
+            self._within(share, module, partial(self._program, module, guards))
 
     def _program(self, module: Module, guards: list[ast.stmt]) -> None:
         self._statements.load(module)
@@ -126,7 +127,7 @@ class Roots:
         """Functions that programs put into libraries, which call them."""
         for _, function in self._state.patches:
             if function.node not in self._engine.calls.reached:
-                self._within(_ONE_PROGRAM, function, lambda function=function: self._call_back(function))
+                self._within(_ONE_PROGRAM, function, partial(self._call_back, function))
 
     def _call_back(self, function: Function) -> None:
         with self._state.at(self._engine.frame_of(function.scope.module)):
@@ -146,7 +147,7 @@ class Roots:
                 continue
             if self._state.assuming:
                 self._engine.frame_of(module).assumed = True
-            self._within(_ONE_PROGRAM / 4, module, lambda module=module: self._statements.load(module))
+            self._within(_ONE_PROGRAM / 4, module, partial(self._statements.load, module))
 
     # -- functions that nothing reaches ------------------------------------------------------------
 

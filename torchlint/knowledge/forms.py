@@ -40,7 +40,7 @@ _CONDITION = "aten/src/ATen/native/TensorCompare.cpp: is_nonzero"
 _INDEX = "torch/csrc/autograd/templates/python_variable_methods.cpp: THPVariable_index_scalar"
 _NONZERO = "aten/src/ATen/native/cuda/Nonzero.cu: nonzero_cuda_out_impl"
 _NEW = "torch/csrc/utils/tensor_new.cpp: internal_new_from_data"
-_EARLIER = "compute it on the host, before the data are moved"
+_EARLIER = "if the data of a batch decide it, compute it on the host before they are moved"
 _READS, _BRANCHES, _SIZES = ("TL301",), ("TL303", "TL301"), ("TL304", "TL301")
 
 READ_METHOD = Form("`.{}()`", READ, _READS, f"{_SCALAR}; {_BULK}")
