@@ -25,7 +25,6 @@ from torchlint.engine.values import (
 )
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
-from torchlint.knowledge.forms import Form
 from torchlint.libraries.devices import Devices
 
 if TYPE_CHECKING:
@@ -77,11 +76,11 @@ class Tensors:
         origin = owner.origin if name in known.VIEWS else computed(owner.origin)
         return tensor(device, sure=sure, detail=detail, origin=origin if device is not Place.ACCELERATOR else None)
 
-    def sizes(self, values: Sequence[Value], given: Arguments, form: Form = forms.SIZE) -> None:
+    def sizes(self, values: Sequence[Value], given: Arguments) -> None:
         """Tensors as sizes are read."""
         for value in values:
             for part in value.items if value.kind is Kind.TUPLE else (value,):
-                self._state.waits(part, given.node, given.scope, form)
+                self._state.waits(part, given.node, given.scope, forms.SIZE)
 
     def numbers(self, given: Arguments, others: Sequence[Value]) -> None:
         """Tensors as numbers are read; ``others`` are the arguments besides the tensor that is computed with."""
@@ -91,7 +90,10 @@ class Tensors:
             others = [given.named["value"]] if "value" in given.named else others[-1:]
         elif name not in known.NUMBERED and not limits:
             others = [value for keyword, value in given.named.items() if keyword in known.NUMBERS]
-        self.sizes(others, given, forms.NUMBER)
+        for other in others:
+            for part in other.items if other.kind is Kind.TUPLE else (other,):
+                if part.device is Place.ACCELERATOR:
+                    self._state.waits(part, given.node, given.scope, forms.NUMBER)
 
     # -- reads -------------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from torchlint.analysis.syntax.calls import receiver
 from torchlint.analysis.values.sources import sources
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torchlint.analysis.module import SourceModule
 
 StreamKind = Literal["stream", "event"]
@@ -28,7 +30,7 @@ def waited_for(module: SourceModule, call: cst.Call) -> StreamKind | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _made(module: SourceModule, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+def _made(module: SourceModule, node: cst.BaseExpression) -> Sequence[cst.CSTNode]:
     """The expressions that make an object, which is a variable or a field."""
     owner = module.class_of(node)
     if isinstance(node, cst.Attribute) and dotted(node.value) == "self" and owner is not None:
@@ -36,6 +38,6 @@ def _made(module: SourceModule, node: cst.BaseExpression) -> list[cst.BaseExpres
     return sources(module.evaluator, node)
 
 
-def _kind(module: SourceModule, node: cst.BaseExpression) -> StreamKind | None:
+def _kind(module: SourceModule, node: cst.CSTNode) -> StreamKind | None:
     name = module.qualified(node.func) if isinstance(node, cst.Call) else None
     return _KINDS.get(name) if name is not None else None
