@@ -64,3 +64,40 @@ def test_functions_for_many_tensors_are_named_where_they_exist(source: str, sinc
     assert not _messages("TL602", source, before)
     assert len(_messages("TL602", source, since)) == 1
     assert len(_messages("TL602", source, None)) == 1
+
+
+INDICES = """
+import torch
+
+
+def train(model, loader, optimizer):
+    model.cuda()
+    seen = torch.zeros(9).cuda()
+    for x, y in loader:
+        {line}
+        model(x.cuda()).mean().backward()
+        optimizer.step()
+"""
+MASK, NUMBER = "keep = torch.rand(9) > 0.5; seen[keep] += 1", "seen[torch.randperm(9, device='cuda')] = 0"
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [(MASK, None), (MASK, "2.9"), (NUMBER, "2.15"), ("seen[:1] = 0", None), ("seen[seen > 1] = 0", "2.0")],
+)
+def test_masks_of_the_host_and_numbers_that_are_filled_in_are_innocent(line: str, target: str | None) -> None:
+    assert not _messages("TL305", INDICES.format(line=line), target)
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "words"),
+    [
+        (MASK, "2.8", "copies its index"),
+        (NUMBER, None, "copies the number"),
+        (NUMBER, "2.13", "copies the number"),
+        ("seen[3] = 0", "2.15", "copies the number"),
+    ],
+)
+def test_masks_and_numbers_that_are_copied(line: str, target: str | None, words: str) -> None:
+    [message] = _messages("TL305", INDICES.format(line=line), target)
+    assert words in message

@@ -171,6 +171,7 @@ def test_programs_get_the_loops_with_their_kinds(capsys: pytest.CaptureFixture[s
         ],
         "unresolved": [],
         "on_accelerator": True,
+        "unfinished": [],
     }
 
 

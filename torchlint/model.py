@@ -278,15 +278,28 @@ class Unresolved(NamedTuple):
     module: str
 
 
+class Unfinished(NamedTuple):
+    """A file that was not followed to the end, because the limit of the work on its project was reached.
+
+    ``body``: what it does when it is run or imported. ``functions``: how many of those that may run in steps.
+    """
+
+    path: str
+    body: bool
+    functions: int
+
+
 class Understood(NamedTuple):
     """What of a program was recognized, so that a report without findings can say what it is worth.
 
-    ``on_accelerator`` is true if some file moves something to an accelerator.
+    ``on_accelerator`` is true if some file moves something to an accelerator. ``unfinished`` are the files in which
+    something that programs do may be missing.
     """
 
     loops: tuple[Loop, ...] = ()
     unresolved: tuple[Unresolved, ...] = ()
     on_accelerator: bool = False
+    unfinished: tuple[Unfinished, ...] = ()
 
 
 class RunResult(NamedTuple):

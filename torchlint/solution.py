@@ -49,14 +49,13 @@ class Event(NamedTuple):
 class Solution:
     """What is known of each file, and what following the project took.
 
-    ``happened`` is everything that happens, ``work`` what was spent of the budget, ``complete`` whether it was enough.
+    ``happened`` is everything that happens, ``work`` what was spent of the budget.
     """
 
     happened: tuple[Occurrence, ...]
     frequency: Frequency
     files: dict[str, FollowedFile]
     work: int = 0
-    complete: bool = True
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
@@ -87,7 +86,7 @@ def solve(
     frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
     happened = tuple(occurrences(frequency))
     files = known_of_files(engine.state, happened, frequency, engine.program.modules) if on_accelerator else {}
-    return Solution(happened, frequency, files, engine.state.work, engine.state.work < engine.state.total)
+    return Solution(happened, frequency, files, engine.state.work)
 
 
 def _libraries(engine: Engine) -> tuple[Libraries, Loaders]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import receiver
+from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.values.lattice import Device
-from torchlint.knowledge.forms import BLOCKING, READ
+from torchlint.knowledge.forms import BLOCKING, DEVICE_INDEX, READ
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ def contradicted(module: SourceModule) -> frozenset[Range]:
     """The places of events that the file itself excludes.
 
     It shows that the place is never reached, that a step of the same function gets there seldom, or that what is read
-    is on the CPU. A program that names no device trains on the CPU, and what a class of the project moves may be
-    anything.
+    is on the CPU, or that the compiler makes a constant of an index. A program that names no device trains on the CPU,
+    and what a class of the project moves may be anything.
     """
     events = module.followed.events
     plain = "__main__" in module.text and not module.device_evidence.on_accelerator
@@ -35,7 +36,8 @@ def contradicted(module: SourceModule) -> frozenset[Range]:
         seldom = event.is_in_loop and (plain or module.heat(node).rank < Heat.STEP.rank)
         own = moves and event.form == BLOCKING.key and event.origin == "batch"
         on_host = event.form.startswith(READ) and any(_is_on_cpu(module, part) for part in _read(node))
-        if own or seldom or on_host or module.never_runs(node):
+        constant = event.form == DEVICE_INDEX.key and module.shared(Compiled).covers(node)
+        if own or seldom or on_host or constant or module.never_runs(node):
             found.add(event.place)
     return frozenset(found)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.frames import Frame, Function, Scope
-from torchlint.engine.state import Exhausted, Left, Returned, number
+from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned, number
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import (
     ELEMENT,
@@ -54,11 +54,22 @@ class Calls:
         function = self._engine.evaluate(node.func, scope)
         values, named = self._given(node, scope)
         for member in function.members:
+            self._note_unresolved(member, node)
             self._call_back(member, [*values, *named.values()], node, scope)
         found = self.call(function, values, named, node, scope)
         if found.kind is Kind.UNKNOWN and function.kind in (Kind.FUNCTION, Kind.LIBRARY):
             return self._engine.libraries.configured(found, function, Arguments(values, named, node, scope))
         return found
+
+    def _note_unresolved(self, function: Value, node: ast.Call) -> None:
+        """Remember a call of which it is not known what it calls: a method by its name, and anything else by none."""
+        receiver = function.receiver
+        if function.kind is Kind.METHOD and receiver is not None and receiver.kind in _OPEN:
+            self._state.unresolved.add(str(function.detail))
+        elif function.kind is Kind.UNKNOWN or (function.kind is Kind.TENSOR and not function.sure):
+            self._state.unresolved.add(ANYTHING)
+            if isinstance(node.func, ast.Attribute):
+                self._state.unresolved.add(node.func.attr)
 
     def _given(self, node: ast.Call, scope: Scope) -> tuple[list[Value], dict[str, Value]]:
         values: list[Value] = []
@@ -177,6 +188,7 @@ class Calls:
     def invoke(self, function: Function, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """The result of a function, followed once for each kind of arguments."""
         if self._state.depth > _DEEP:
+            self._state.partial.add(function.node)
             return UNKNOWN
         names = self._bind(function, args, named)
         frame = self._frame(function, names, node)
@@ -393,3 +405,4 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
 
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})
+_OPEN = frozenset({Kind.UNKNOWN, Kind.INSTANCE, Kind.LIBRARY_MODULE})  # whose methods may be those of the project

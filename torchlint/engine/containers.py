@@ -132,6 +132,8 @@ class Containers:
                 state.happen(node, scope, forms.MASK_INDEX)
         elif owner.sure and owner.device is Place.ACCELERATOR and _is_content_of_host(index):
             state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
+        elif owner.kind is Kind.TENSOR and owner.device is Place.ACCELERATOR and _is_list(node):
+            state.happen(node, scope, forms.DEVICE_INDEX)  # what a list can index, and is no array, is a tensor
 
     def _item_of_instance(self, owner: Value, index: Value | None, node: ast.AST, scope: Scope) -> Value:
         get = self._engine.classes.method(owner, "__getitem__")
@@ -284,7 +286,16 @@ def _field(owner: Value, index: Value | None) -> Value:
 
 
 def _is_content_of_host(value: Value) -> bool:
-    return value.kind is Kind.ARRAY or (value.kind is Kind.TENSOR and value.device is Place.HOST)
+    """Whether an index is copied while the host waits; since torch 2.9 masks are copied from pinned memory."""
+    on_host = value.kind is Kind.TENSOR and value.device is Place.HOST and value.detail != MASK
+    return value.kind is Kind.ARRAY or on_host
+
+
+def _is_list(node: ast.AST) -> bool:
+    """Whether something is indexed with a list of numbers that stands there."""
+    parts = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else ()
+    lists = [part for part in (*parts, getattr(node, "slice", None)) if isinstance(part, ast.List)]
+    return any(one.elts and all(isinstance(each, ast.Constant) for each in one.elts) for one in lists)
 
 
 def _selects_one(index: Value) -> bool:

@@ -14,7 +14,16 @@ from torchlint.engine.state import State
 from torchlint.engine.values import Origin
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, UNREACHED, FollowedFeed, FollowedFile, FollowedStep, Range, digest
+from torchlint.project.followed import (
+    ASSUMED,
+    UNREACHED,
+    FollowedFeed,
+    FollowedFile,
+    FollowedStep,
+    Range,
+    Unfollowed,
+    digest,
+)
 
 _NEVER = "not with the default options"
 
@@ -32,6 +41,7 @@ def known_of_files(
     unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
     events = events_of_files(happened, frequency, modules)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
+    unfollowed = _unfollowed(state)
     if reached is not None:
         for module, statements in state.left_out.items():
             unusual[module.path].update((range_of(statement), UNREACHED) for statement in statements)
@@ -45,8 +55,10 @@ def known_of_files(
             tuple(sorted(feeds[path].values())),
             reached[path] if reached is not None else None,
             events=tuple(sorted(events.get(path, ()))),
+            unclear=state.unclear.get(path),
+            unfollowed=unfollowed.get(path, Unfollowed()),
         )
-        for path in sorted({*tensors, *steps, *unusual, *copies, *feeds, *events, *(reached or ())})
+        for path in sorted({*tensors, *steps, *unusual, *copies, *feeds, *events, *unfollowed, *(reached or ())})
     }
 
 
@@ -138,6 +150,17 @@ def _reached(state: State, modules: Mapping[str, Module]) -> dict[str, tuple[int
             lines[frame.module.path].add(frame.function.node.lineno)
     found.update({path: tuple(sorted(numbers)) for path, numbers in lines.items()})
     return found
+
+
+def _unfollowed(state: State) -> dict[str, Unfollowed]:
+    """What the budget did not allow for, by file."""
+    done = {frame.function.node for frame in state.frames.values() if frame.function is not None} - state.partial
+    left = {module: nodes - done for module, nodes in state.cut.items()}
+    return {
+        module.path: Unfollowed(module.tree in nodes, len(nodes - {module.tree}))
+        for module, nodes in left.items()
+        if nodes
+    }
 
 
 # -- copies ----------------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.frames import Class, Function, Scope
+from torchlint.engine.unclear import unclear
 from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Kind, Place, Value, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
@@ -56,6 +58,7 @@ class Roots:
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
         self._created(roots)
         self._state.reached = frozenset(self._engine.calls.reached)
+        self._state.unclear = unclear(self._engine)
         if named:
             self._leave_out()
             self._modules()
@@ -65,15 +68,22 @@ class Roots:
         for layer in (*self._layers(functions), generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
-                    self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=False))
+                    self._enter(root, stepped=False)
         for root in roots:
             patches = root.class_ is None  # a method of a module of a library, which calls it
             if root.stepped and (patches or not self._is_reached(root) or not trains):
-                self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
+                self._enter(root, stepped=True)
 
-    def _within(self, share: float, act: object) -> None:
-        assert callable(act)
-        self._state.within(int(self._state.total * share), act)
+    def _enter(self, root: Root, *, stepped: bool) -> None:
+        function = root.function
+        if self._state.work > self._end:
+            self._state.cut[function.scope.module].add(function.node)
+        else:
+            self._within(_ONE_ROOT, function, partial(self._assume, root, stepped=stepped))
+
+    def _within(self, share: float, what: Function | Module, act: Callable[[], object]) -> None:
+        module, node = (what, what.tree) if isinstance(what, Module) else (what.scope.module, what.node)
+        self._state.within(int(self._state.total * share), module, node, act)
 
     def _is_reached(self, root: Root) -> bool:
         return root.function.node in self._engine.calls.reached
@@ -84,10 +94,13 @@ class Roots:
         for module in self._engine.program.programs():
             left = self._state.total * _FOR_PROGRAMS - self._state.work
             guards = [statement for statement in module.tree.body if is_main_guard(statement)]
-            if left <= 0 or (module.loaded and not guards):
+            if module.loaded and not guards:
+                continue
+            if left <= 0:
+                self._state.cut[module].add(module.tree)
                 continue
             share = min(_ONE_PROGRAM, left / self._state.total)
-            self._within(share, lambda module=module, guards=guards: self._program(module, guards))
+            self._within(share, module, partial(self._program, module, guards))
 
     def _program(self, module: Module, guards: list[ast.stmt]) -> None:
         self._statements.load(module)
@@ -124,13 +137,13 @@ class Roots:
         """What frameworks call in every step, of objects that programs make."""
         for root in roots:
             if root.stepped and root.class_ is not None and root.class_.created and not self._is_reached(root):
-                self._within(_ONE_ROOT, lambda root=root: self._assume(root, stepped=True))
+                self._enter(root, stepped=True)
 
     def _patches(self) -> None:
         """Functions that programs put into libraries, which call them."""
         for _, function in self._state.patches:
             if function.node not in self._engine.calls.reached:
-                self._within(_ONE_PROGRAM, lambda function=function: self._call_back(function))
+                self._within(_ONE_PROGRAM, function, partial(self._call_back, function))
 
     def _call_back(self, function: Function) -> None:
         with self._state.at(self._engine.frame_of(function.scope.module)):
@@ -143,10 +156,14 @@ class Roots:
         """
         for module in self._engine.program.modules.values():
             relevant = not module.is_test and any(word in module.content for word in _TRAINING)
-            if relevant and not module.loaded and self._state.work < self._state.total * _FOR_MODULES:
-                if self._state.assuming:
-                    self._engine.frame_of(module).assumed = True
-                self._within(_ONE_PROGRAM / 4, lambda module=module: self._statements.load(module))
+            if not relevant or module.loaded:
+                continue
+            if self._state.work >= self._state.total * _FOR_MODULES:
+                self._state.cut[module].add(module.tree)
+                continue
+            if self._state.assuming:
+                self._engine.frame_of(module).assumed = True
+            self._within(_ONE_PROGRAM / 4, module, partial(self._statements.load, module))
 
     # -- functions that nothing reaches ------------------------------------------------------------
 
@@ -185,8 +202,6 @@ class Roots:
 
     def _assume(self, root: Root, *, stepped: bool) -> None:
         """Enter a function with assumed arguments."""
-        if self._state.work > self._end:
-            return
         function, module = root.function, root.function.scope.module
         args: list[Value] = []
         if root.class_ is not None and function.kind != "static":

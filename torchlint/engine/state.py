@@ -6,7 +6,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from torchlint.engine.frames import Call, Frame, Function, Happening, Object, Place, Region, Scope, Tensor
 from torchlint.engine.union import key
@@ -15,7 +14,7 @@ from torchlint.engine.values import Place as Device
 from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
 from torchlint.program.modules import Module
 
-Result = TypeVar("Result")
+ANYTHING = ""  # the name of what is called without one
 _READS = 400  # fields that a frame is known to depend on
 
 
@@ -57,6 +56,11 @@ class State:
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
+        self.cut: dict[Module, set[ast.AST]] = defaultdict(
+            set
+        )  # bodies and functions that the budget did not allow for
+        self.unresolved: set[str] = set()  # names by which something unknown is called
+        self.unclear: dict[str, tuple[int, ...] | None] = {}  # lines of functions that programs may get to; None: all
         self.entry: tuple[str, ast.AST] | None = None  # the call of the project into a stub: path and node
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed
@@ -71,14 +75,16 @@ class State:
         if self.work > self.limit:
             raise Exhausted
 
-    def within(self, work: int, act: Callable[[], Result]) -> Result | None:
-        """Follow something with a share of the budget; None if it ends early."""
+    def within(self, work: int, module: Module, node: ast.AST, act: Callable[[], object]) -> None:
+        """Follow a function or the body of a file with a share of the budget; notes it if that is not enough."""
         saved = self.frame, self.region, self.limit
         self.limit, self.depth, self.worker = min(self.total, self.work + work), 0, False
         try:
-            return act()
-        except (Returned, Left, Exhausted, RecursionError):
-            return None
+            act()
+        except (Returned, Left):
+            pass
+        except (Exhausted, RecursionError):
+            self.cut[module].add(node)
         finally:
             (self.frame, self.region), self.limit = saved[:2], self.total
 

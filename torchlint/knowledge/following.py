@@ -70,6 +70,16 @@ SIZED = frozenset(
     "view reshape repeat expand narrow new_zeros new_ones new_full new_empty unflatten split split_with_sizes tile "
     "resize_".split()
 )
+# Functions and methods whose arguments besides the tensor are numbers, so that tensors among them are read; and those
+# of which the last argument is one, although it may be a tensor for Python. Counted with torch 2.13.
+NUMBERED = frozenset(
+    "topk kthvalue multinomial roll tril triu diagonal chunk select unfold full_like nan_to_num renorm hardtanh "
+    "leaky_relu elu dropout threshold softplus one_hot pad cumsum histc".split()
+)
+FILLED = frozenset("masked_fill masked_fill_ index_fill index_fill_".split())
+# Arguments by name that are numbers, of functions and methods that also take tensors.
+NUMBERS = frozenset("alpha beta value".split())
+LIMITED = frozenset("clamp clamp_ clip clip_".split())  # two tensors, or two numbers
 LISTS = frozenset("split chunk unbind meshgrid tensor_split broadcast_tensors split_with_sizes".split())
 SURE_METHODS = frozenset(
     "view reshape permute transpose squeeze unsqueeze contiguous detach clone argmax softmax expand flatten "
@@ -89,7 +99,8 @@ TENSOR_METHODS = (
     eigh register_hook retain_grad bfloat16 dim ndimension new sin_ exp_ bernoulli bernoulli_ multinomial cholesky
     cummax cummin floor_divide is_floating_point logical_and logical_or logical_not logsumexp maximum minimum movedim
     remainder roll rot90 sinh cosh square sum_to_size take unflatten vdot xlogy amax amin allclose nelement
-    element_size get_device isinf isfinite keys values items get pop update""".split()
+    element_size get_device isinf isfinite keys values items get pop update addcmul addcdiv baddbmm index_fill kthvalue
+    diagonal nan_to_num""".split()
     )
     | META_METHODS
 )

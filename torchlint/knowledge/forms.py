@@ -15,13 +15,14 @@ class Form(NamedTuple):
     """A form, as reports write it, with ``{}`` for the name of a function or method.
 
     ``rules`` are the rules that are about it, of which the first enabled one reports it. ``source`` shows that the host
-    waits, or that data is copied.
+    waits, or that data is copied. ``advice`` says what to write instead, where the form decides that.
     """
 
     written: str
     kind: str
     rules: tuple[str, ...]
     source: str
+    advice: str = ""
 
     @property
     def key(self) -> str:
@@ -39,6 +40,7 @@ _CONDITION = "aten/src/ATen/native/TensorCompare.cpp: is_nonzero"
 _INDEX = "torch/csrc/autograd/templates/python_variable_methods.cpp: THPVariable_index_scalar"
 _NONZERO = "aten/src/ATen/native/cuda/Nonzero.cu: nonzero_cuda_out_impl"
 _NEW = "torch/csrc/utils/tensor_new.cpp: internal_new_from_data"
+_EARLIER = "if the data of a batch decide it, compute it on the host before they are moved"
 _READS, _BRANCHES, _SIZES = ("TL301",), ("TL303", "TL301"), ("TL304", "TL301")
 
 READ_METHOD = Form("`.{}()`", READ, _READS, f"{_SCALAR}; {_BULK}")
@@ -53,12 +55,20 @@ NONFINITE = Form("`error_if_nonfinite=True`", READ, _READS, "torch/nn/utils/clip
 LENGTHS = Form("a tensor of lengths on the device", READ, _READS, "torch/nn/utils/rnn.py: pack_padded_sequence")
 LIST_INDEX = Form("a tensor as index of a list", READ, _READS, _INDEX)
 HOST_INDEX = Form("an index on the device of a tensor on the host", READ, _READS, _BULK)
-BOUND = Form("a tensor as slice bound", READ, _READS, _INDEX)
-SIZE = Form("a tensor as size", READ, _READS, _INDEX)
+BOUND = Form("a tensor as slice bound", READ, _READS, _INDEX, _EARLIER)
+SIZE = Form("a tensor as size", READ, _READS, _INDEX, _EARLIER)
+NUMBER = Form(
+    "a tensor as number",
+    READ,
+    _READS,
+    "torch/csrc/utils/python_arg_parser.cpp: PythonArgs::scalar_slow; "
+    "aten/src/ATen/native/cuda/Indexing.cu: masked_fill__cuda",
+    "write an operation that takes it as a tensor (`x + y * t` for `alpha=t`), or keep the number on the host",
+)
 CONDITION = Form("a condition on a tensor", READ, _BRANCHES, _CONDITION)
 ASSERTED = Form("an assertion on a tensor", READ, _BRANCHES, _CONDITION)
 COMPARED = Form("`{}(..)` of Python", READ, _BRANCHES, _CONDITION)
-RANGE = Form("`range(..)`", READ, _BRANCHES, _INDEX)
+RANGE = Form("`range(..)`", READ, _BRANCHES, _INDEX, _EARLIER)
 LOOKED_UP = Form("looking up a tensor in a list", READ, _BRANCHES, _CONDITION)
 CONTAINED = Form("looking up a value in a tensor", READ, _BRANCHES, "torch/_tensor.py: Tensor.__contains__")
 
@@ -66,14 +76,38 @@ WAITING_METHOD = Form("`.{}()`", WAIT, _SIZES, _NONZERO)
 WAITING_FUNCTION = Form("`{}(..)`", WAIT, _SIZES, _NONZERO)
 MASK_INDEX = Form("a mask as index", WAIT, _SIZES, f"aten/src/ATen/native/IndexingUtils.h: expandTensors; {_NONZERO}")
 MASK_ASSIGNED = Form("assigning through a mask", WAIT, _SIZES, MASK_INDEX.source)
-REPEATS = Form("repeats in a tensor", WAIT, _SIZES, "aten/src/ATen/native/Repeat.h: repeat_interleave_common")
-ONE_HOT = Form("`one_hot` without `num_classes`", WAIT, _SIZES, "aten/src/ATen/native/Onehot.cpp: one_hot")
+REPEATS = Form(
+    "repeats in a tensor",
+    WAIT,
+    _SIZES,
+    "aten/src/ATen/native/Repeat.h: repeat_interleave_common",
+    "pass `output_size`, if the host knows the sum",
+)
+ONE_HOT = Form(
+    "`one_hot` without `num_classes`", WAIT, _SIZES, "aten/src/ATen/native/Onehot.cpp: one_hot", "pass `num_classes`"
+)
+CTC_LENGTHS = Form(
+    "`ctc_loss`, which copies the lengths to the device",
+    WAIT,
+    _READS,
+    "aten/src/ATen/native/cuda/LossCTC.cu: ctc_loss_gpu_template",
+)
+BARRIER = Form(
+    "`barrier()`", WAIT, ("TL306",), "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp: WorkNCCL::synchronizeInternal"
+)
 # TL306 decides which of these serve a purpose.
 SYNCHRONIZE = Form("`torch.cuda.synchronize()`", WAIT, (), "torch/cuda/__init__.py: synchronize")
 
 BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK)
 ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)
 BY_LIBRARY = Form("{}", COPY, (), _BULK)  # moves the batches of the loaders that it gets
+HOST_NUMBER = Form(
+    "`torch.where` of a tensor of the host",
+    COPY,
+    ("TL105",),
+    "aten/src/ATen/native/TensorCompare.cpp: where_self_out",
+    "write the number itself, or make the tensor on the device",
+)
 HOST_DATA = Form("`{}` of data of the host", COPY, ("TL103",), _NEW)
 LEGACY_DATA = Form("a tensor of data of the host", COPY, ("TL103",), _NEW)
 STORED_ON_DEVICE = Form("storing a tensor of the host in one of the device", COPY, ("TL202",), _BULK)

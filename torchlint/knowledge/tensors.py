@@ -125,6 +125,8 @@ SAME_DTYPE = frozenset(
 SAME_CONTENT = frozenset({"detach", "clone", "contiguous", "requires_grad_", "pin_memory"})
 # Methods of tensors that make another one on the same device.
 NEW = frozenset({"new_tensor", "new_zeros", "new_ones", "new_full", "new_empty"})
+# Functions whose results are no booleans unless a dtype says so, and so are integers where they are indices.
+INTEGERS = frozenset({"torch.randint", "torch.randperm", "torch.arange"})
 # Factories of one-dimensional tensors, and factories that take sizes.
 VECTORS = frozenset("arange range linspace logspace randperm hann_window hamming_window".split())
 SIZED = frozenset("zeros ones empty rand randn".split())

@@ -33,6 +33,14 @@ TORCH_FUNCTIONS = frozenset(
     "unsqueeze var where detach clone from_numpy as_tensor tensor asarray FloatTensor LongTensor "
     "Tensor".split()
 )
+# Functions and methods that draw random numbers, and others that a device has, but that may wait or copy there.
+DRAWING = frozenset("multinomial bernoulli poisson normal".split())
+ON_DEVICE = DRAWING | frozenset(
+    "matmul mm bmm einsum outer prod cumprod cummax cummin logsumexp median kthvalue erf ceil trunc frac fmod "
+    "remainder lerp cross logical_xor isfinite isinf nan_to_num cdist diag diagonal trace floor_divide true_divide "
+    "nonzero unique "
+    "index_fill addcdiv sinh cosh tan atan atan2 log2 log10 exp2 expm1 hypot argwhere".split()
+)
 FUNCTIONAL = frozenset(
     f"torch.nn.functional.{name}"
     for name in "interpolate pad softmax log_softmax relu normalize one_hot sigmoid tanh avg_pool2d max_pool2d".split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments, device_of
@@ -56,6 +57,7 @@ class Tensors:
             return SHAPE if name == "size" and not given.values else NUMBER
         if name in known.SIZED:
             self.sizes(given.all, given)
+        self.numbers(given, given.all)
         if name in known.PAIRS and (name in ("sort", "topk") or given.all) and given.get(0).kind is not Kind.TENSOR:
             part = tensor(owner.device or Place.UNKNOWN, sure=owner.sure)
             return sequence([part, part])
@@ -74,11 +76,24 @@ class Tensors:
         origin = owner.origin if name in known.VIEWS else computed(owner.origin)
         return tensor(device, sure=sure, detail=detail, origin=origin if device is not Place.ACCELERATOR else None)
 
-    def sizes(self, values: list[Value], given: Arguments) -> None:
+    def sizes(self, values: Sequence[Value], given: Arguments) -> None:
         """Tensors as sizes are read."""
         for value in values:
             for part in value.items if value.kind is Kind.TUPLE else (value,):
                 self._state.waits(part, given.node, given.scope, forms.SIZE)
+
+    def numbers(self, given: Arguments, others: Sequence[Value]) -> None:
+        """Tensors as numbers are read; ``others`` are the arguments besides the tensor that is computed with."""
+        name = given.name
+        limits = name in known.LIMITED and any(other.kind in (Kind.NUMBER, Kind.CONSTANT) for other in others)
+        if name in known.FILLED:
+            others = [given.named["value"]] if "value" in given.named else others[-1:]
+        elif name not in known.NUMBERED and not limits:
+            others = [value for keyword, value in given.named.items() if keyword in known.NUMBERS]
+        for other in others:
+            for part in other.items if other.kind is Kind.TUPLE else (other,):
+                if part.device is Place.ACCELERATOR:
+                    self._state.waits(part, given.node, given.scope, forms.NUMBER)
 
     # -- reads -------------------------------------------------------------------------------------
 

@@ -62,6 +62,8 @@ class TorchFunctions:
         for prefix, method in _NAMESPACES:
             if dotted.startswith(prefix):
                 return method(self, given)
+        if dotted == "torch.distributed.barrier":
+            self._state.happen(given.node, given.scope, forms.BARRIER)
         if dotted.startswith(known.OTHER_NAMESPACES) or "._" in dotted:
             return self._accelerators() if name == "get_world_size" else NUMBER if name == "get_rank" else UNKNOWN
         if dotted.startswith("torch.multiprocessing"):
@@ -168,6 +170,7 @@ class TorchFunctions:
 
     def _functional(self, given: Arguments) -> Value:
         state, first = self._state, given.get(0)
+        self._tensors.numbers(given, [*given.values[1:], *given.named.values()])
         if given.name in ("clip_grad_norm_", "clip_grad_norm", "parameters_to_vector"):
             if given.named.get("error_if_nonfinite", NONE).detail is True:
                 state.happen(given.node, given.scope, forms.NONFINITE)
@@ -181,8 +184,7 @@ class TorchFunctions:
             if first.kind is Kind.TENSOR and state.on_device(first):
                 state.happen(given.node, given.scope, forms.ONE_HOT)
         elif given.name == "ctc_loss":
-            for lengths in given.values[2:4]:
-                state.waits(lengths, given.node, given.scope, forms.LENGTHS)
+            self._lengths(given)
         elif given.name == "interpolate":
             self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
         return tensor(device_of(given.all) or Place.UNKNOWN)
@@ -207,6 +209,8 @@ class TorchFunctions:
             return UNKNOWN
         if given.name in ("split", "narrow"):
             self._tensors.sizes(given.values[1:], given)
+        if "input" not in given.named:
+            self._tensors.numbers(given, [*given.values[1:], *given.named.values()])
         place = device or Place.UNKNOWN
         several = len(given.all) > 1 and given.get(1).kind is not Kind.TENSOR
         if (given.name in known.PAIRS and several) or given.name in ("topk", "sort"):
@@ -220,6 +224,20 @@ class TorchFunctions:
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
             self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
+        for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.values[0]) else ():
+            if value.kind is Kind.TENSOR and value.device is Place.HOST and value.sure:
+                self._state.happen(given.node, given.scope, forms.HOST_NUMBER, value.origin)
+
+    def _lengths(self, given: Arguments) -> None:
+        """The lengths of ``ctc_loss``: read if they are on the device, and copied there by the kernel of torch.
+
+        cuDNN computes it only if both are tensors, or if the targets are on the host.
+        """
+        targets, lengths = given.get(1, "targets"), [given.get(2, "input_lengths"), given.get(3, "target_lengths")]
+        for value in lengths:
+            self._state.waits(value, given.node, given.scope, forms.LENGTHS)
+        if self._state.is_on_device(targets) and any(value.kind in (Kind.LIST, Kind.TUPLE) for value in lengths):
+            self._state.happen(given.node, given.scope, forms.CTC_LENGTHS)
 
     def _factory(self, given: Arguments) -> Value:
         """``torch.zeros`` and the like, ``torch.tensor`` and the like."""

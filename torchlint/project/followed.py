@@ -65,6 +65,16 @@ class FollowedEvent(NamedTuple):
         return [name for *_, name in self.way] == ["step"]
 
 
+class Unfollowed(NamedTuple):
+    """What of a file was not followed to the end, because the limit of the work was reached.
+
+    ``body``: what it does when it is run or imported. ``functions``: how many that may run in steps.
+    """
+
+    body: bool = False
+    functions: int = 0
+
+
 class FollowedFile(NamedTuple):
     """What is known of a file; nothing of one that no program reaches.
 
@@ -75,9 +85,10 @@ class FollowedFile(NamedTuple):
     while the host waits, with what they copy: a ``batch`` of a loader (``pinned batch`` if all its loaders pin it,
     ``pageable batch`` if none does), an ``array``, or only what the program has ``made`` itself.
     ``feeds``: loaders of the file whose batches are copied. ``reached``: the lines of the functions that the programs
-    of the project get to; None if there is no program with a step. ``options``: the values of options in the programs
-    that the configuration gives. ``content`` is a digest of what was followed: positions mean nothing for any other
-    content of the file.
+    of the project get to; None if there is no program with a step. ``unclear``: the lines of those of which it is not
+    known, since something was not followed or called in a way that could not be resolved; None for all others.
+    ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the file
+    was left out. ``content`` is a digest of what was followed: positions mean nothing for another content of the file.
     """
 
     content: str = ""
@@ -89,11 +100,13 @@ class FollowedFile(NamedTuple):
     reached: tuple[int, ...] | None = None
     options: tuple[tuple[str, bool | int | float | str], ...] = ()
     events: tuple[FollowedEvent, ...] = ()
+    unclear: tuple[int, ...] | None = None
+    unfollowed: Unfollowed = Unfollowed()
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
         known = (self.tensors, self.steps, self.unusual, self.copies, self.feeds, self.options, self.events)
-        return self.reached is not None or any(known)
+        return self.reached is not None or any(known) or self.unfollowed != Unfollowed()
 
     @property
     def expressions(self) -> frozenset[Range]:
@@ -138,6 +151,9 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         first, column, last, end = place
         return lines[first], column, lines[last], end
 
+    def there_too(functions: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        return tuple(lines[line] for line in functions if line in lines) if functions is not None else None
+
     return FollowedFile(
         digest(after),
         tuple((there(place), what) for place, what in known.tensors if moves(place)),
@@ -145,13 +161,15 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
         tuple((there(place), what) for place, what in known.copies if moves(place)),
         tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
-        tuple(lines[line] for line in known.reached if line in lines) if known.reached is not None else None,
+        there_too(known.reached),
         known.options,
         tuple(
             event._replace(place=there(event.place), statement=(lines[event.statement[0]], lines[event.statement[1]]))
             for event in known.events
             if moves(event.place) and lines.keys() >= set(event.statement)
         ),
+        there_too(known.unclear),
+        known.unfollowed,
     )
 
 

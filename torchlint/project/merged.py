@@ -7,7 +7,7 @@ from functools import cached_property
 
 from torchlint.project.definitions import Definitions
 from torchlint.project.facts import FileFacts, FlagHelper
-from torchlint.project.followed import NOT_FOLLOWED, FollowedFile, digest, moved
+from torchlint.project.followed import NOT_FOLLOWED, FollowedFile, Unfollowed, digest, moved
 from torchlint.project.outline import Outlines
 from torchlint.project.programs import Programs
 
@@ -80,6 +80,11 @@ class Project:
     def followed(self, asking: str) -> FollowedFile:
         """What following the programs of the project tells of the asking file."""
         return self._followed.get(asking, NOT_FOLLOWED)
+
+    def unfollowed(self) -> list[tuple[str, Unfollowed]]:
+        """What the limit of the work left out of the programs of the project, by file."""
+        left = ((path, known.unfollowed) for path, known in sorted(self._followed.items()))
+        return [(path, one) for path, one in left if one != Unfollowed()]
 
     def flag_helper(self, asking: str, name: str) -> tuple[str, FlagHelper] | None:
         """The callee in another file, if it sets backend flags, with its path."""

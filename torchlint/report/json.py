@@ -47,6 +47,7 @@ def document(run: RunResult) -> dict[str, Any]:
             "fixable": fixable(run.findings),
             "fixed": len(run.repairs.fixed) if run.repairs is not None else 0,
             "unchecked": run.unchecked,
+            "unfollowed": _unfollowed(run.understood) if run.understood is not None else None,
         },
         "recorded": recorded_document(run.recorded) if run.recorded is not None else None,
     }
@@ -57,7 +58,14 @@ def _understood(known: Understood) -> dict[str, Any]:
         "loops": [loop._asdict() for loop in known.loops],
         "unresolved": [one._asdict() for one in known.unresolved],
         "on_accelerator": known.on_accelerator,
+        "unfinished": [one._asdict() for one in known.unfinished],
     }
+
+
+def _unfollowed(known: Understood) -> dict[str, int]:
+    """How much of the programs was not followed to the end."""
+    bodies, functions = summary.unfollowed(known)
+    return {"files": len(bodies), "functions": functions}
 
 
 def finding_document(finding: Finding, rules: dict[str, RuleInfo]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from torchlint.model import SYNTAX_ERROR, Finding, Repairs, RunResult, Safety, Severity
+from torchlint.model import SYNTAX_ERROR, Finding, Repairs, RunResult, Safety, Severity, Understood
 from torchlint.report.shared import by_severity, fixable, in_words, place, plural, problem_line
 from torchlint.text.visible import visible
 
@@ -83,6 +83,27 @@ def _only_in_python2(run: RunResult) -> set[str]:
 
 
 def recognized(run: RunResult) -> list[str]:
+    """The loops that were recognized, what they import that was not linted, and what was not followed to the end."""
+    return [*_loops(run), *(_unfinished(run.understood) if run.understood is not None else ())]
+
+
+def unfollowed(known: Understood) -> tuple[list[str], int]:
+    """The files that were not followed to the end, and the number of functions that may run in steps."""
+    return [one.path for one in known.unfinished if one.body], sum(one.functions for one in known.unfinished)
+
+
+def _unfinished(known: Understood) -> list[str]:
+    paths, functions = unfollowed(known)
+    parts = [_listed([place(path) for path in paths])] if paths else []
+    parts += [f"{plural(functions, 'function')} that may run in steps"] if functions else []
+    if not parts:
+        return []
+    lacks = f"Not followed to the end, because the limit of the work was reached: {'; '.join(parts)}."
+    advice = "`programs` in the table `world` of the configuration says which files matter."
+    return [f"{lacks} What only they do in a step may be missing; {advice}"]
+
+
+def _loops(run: RunResult) -> list[str]:
     """The loops that were recognized and what they import that was not linted: at most two lines.
 
     Nothing is said of programs that use no accelerator and have no loop, or if :func:`closing` has said it.

@@ -27,7 +27,7 @@ from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project.facts import FileFacts
-from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range
+from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range, Unfollowed
 from torchlint.run import plugins
 from torchlint.run.engine import Analysis
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 NAME = ".torchlint_cache"
 _IGNORE = ".gitignore"
-_FORMAT = 10
+_FORMAT = 11
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -315,24 +315,27 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str, int, str, str]],
     list[int] | None,
     list[tuple[str, bool | float | str]],
-    list[tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]]],],
+    list[tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]], bool],],
+    list[int] | None,
+    tuple[bool, int],
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps, unusual, copies, feeds, reached, options, events = packed
+    content, tensors, steps, unusual, copies, feeds, reached, options, events, unclear, unfollowed = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), *rest) for (a, b, c, d), *rest in feeds)
     lines = tuple(reached) if reached is not None else None
     ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
     given = tuple((name, value) for name, value in options)
-    return FollowedFile(content, *ranges, fed, lines, given, tuple(map(_unpack_event, events)))
+    doubts = tuple(unclear) if unclear is not None else None, Unfollowed(*unfollowed)
+    return FollowedFile(content, *ranges, fed, lines, given, tuple(map(_unpack_event, events)), *doubts)
 
 
 def _unpack_event(packed: list[Any]) -> FollowedEvent:
-    (a, b, c, d), form, what, phase, option, origin, (first, last), way = packed
+    (a, b, c, d), form, what, phase, option, origin, (first, last), way, seen = packed
     there = tuple((path, at, name) for path, at, name in way)
-    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there)
+    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there, seen)
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

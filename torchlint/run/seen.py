@@ -106,6 +106,7 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
         [
             f"{event.what}: {effect}",
             f" (the loop in {step})" if step is not None else "",
+            f": {form.advice}" if form.advice else "",
             " (if this runs in a step)" if event.phase == ASSUMED else "",
             f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
             f" (only {event.option})" if " " in event.option else "",

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from torchlint.model import Loop, Understood, Unresolved
+from torchlint.model import Loop, Understood, Unfinished, Unresolved
 
 if TYPE_CHECKING:
     from torchlint.project.merged import Project
@@ -34,7 +34,9 @@ def understood(analyses: Mapping[str, Analysis], project: Project, position: Pos
         for name in sorted(project.unresolved(path))
         if _is_own(path, name, project)
     )
-    return Understood(loops, unresolved, any(known.get("on_accelerator") for known in facts.values()))
+    on_accelerator = any(known.get("on_accelerator") for known in facts.values())
+    unfinished = tuple(Unfinished(path, *left) for path, left in project.unfollowed())
+    return Understood(loops, unresolved, on_accelerator, unfinished)
 
 
 def _followed(paths: Iterable[str], project: Project) -> set[tuple[str, int, str]]:

@@ -36,6 +36,7 @@ class FollowedNodes:
         self._assumed: set[cst.CSTNode] = set()
         self.events = known.events
         self._reached = frozenset(known.reached) if known.reached is not None else None
+        self._unclear = known.unclear
         self._steps = {step.line: step for step in known.steps}
         self.options = known.options  # of programs, that the configuration gives values
 
@@ -47,6 +48,10 @@ class FollowedNodes:
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
         return self._reached is None or self.reaches(function)
+
+    def is_clear(self, function: cst.FunctionDef) -> bool:
+        """Whether it is known that the programs do not get to a function that they were not seen to reach."""
+        return self._unclear is not None and self._positions().lines_of(function)[0] not in self._unclear
 
     def reaches(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project are known to get to a function."""

@@ -58,7 +58,7 @@ class Circumstances:
         """Why a normal run does not get to code of a step at all."""
         function = self._module.function_of(node)
         if function is not None and not self._module.followed.is_reached(function):
-            return UNREACHED
+            return UNREACHED if self._module.followed.is_clear(function) else ASSUMED
         unusual = self._module.followed.unusual(node)
         if unusual is not None or self._module.heat(node).rank < Heat.STEP.rank:
             return unusual

@@ -124,14 +124,8 @@ class CountedOperations:
             return None if isinstance(around, (cst.Del, cst.AnnAssign, cst.Annotation)) else "mask"
         statement = self._module.parent(around)
         written = statement.value if isinstance(statement, cst.Assign) else None
-        return "write" if written is not None and self._has_elements(written) else None
-
-    def _has_elements(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is a tensor on the device that has at least one dimension."""
-        value = self._module.value(node)
-        if value.kind is not Kind.TENSOR or not value.accelerated:
-            return False
-        return bool(value.rank) or (isinstance(node, cst.Subscript) and any(self._is_mask(i) for i in _indices(node)))
+        value = self._module.value(written) if written is not None else None
+        return "write" if value is not None and value.kind is Kind.TENSOR and value.accelerated else None
 
 
 def _is_named_mask(node: cst.BaseExpression) -> bool:

@@ -30,6 +30,7 @@ _METHODS = transfers.TENSOR_METHODS | transfers.ARRAY_METHODS | known.READING_ME
 _PURE = known.CONVERSIONS | known.MATH_FUNCTIONS | {f"builtins.{name}" for name in "abs round list tuple".split()}
 _PASSING_ON = frozenset(f"builtins.{name}" for name in "enumerate zip reversed".split())
 _PURE_MODULES = ("numpy.", "cv2.")
+_OF_DEVICE = transfers.TORCH_FUNCTIONS | {f"torch.{name}" for name in transfers.ON_DEVICE}
 _TEXTS = frozenset({"builtins.str", "builtins.repr", "builtins.format"})
 _PEEKING = frozenset("locals vars eval exec".split())
 
@@ -115,7 +116,7 @@ class Destinations:
         value = self._module.value(other)
         if value.kind is Kind.TENSOR and value.accelerated:
             yield "device" if way.portable else "host"
-        elif isinstance(operation, cst.AugAssign):
+        elif isinstance(operation, cst.AugAssign) or value.kind in (Kind.LIST, Kind.STRING):  # made longer
             yield "host"
         else:
             yield from self._after(operation, way, depth - 1)
@@ -129,6 +130,8 @@ class Destinations:
             arrives = LEGACY.get(name) == "cuda" or (device is not None and names_accelerator(self._module, device))
             back: Destination = "device" if way.portable else "host"
             yield from (back,) if arrives else self._after(call, way, depth - 1)
+        elif name in _OF_DEVICE:
+            yield from self._after(call, way, depth - 1)
         elif name is not None and (name in _PURE or name in _PASSING_ON or name.startswith(_PURE_MODULES)):
             portable = name in transfers.NUMPY_FUNCTIONS or (name in _PURE and name not in _TEXTS)
             untouched = way.untouched and name in _PURE

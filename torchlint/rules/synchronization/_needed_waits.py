@@ -26,20 +26,23 @@ class NeededWaits:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._known: dict[cst.CSTNode, bool] = {}
+        self._known: dict[tuple[cst.CSTNode, frozenset[str]], bool] = {}
 
-    def may_include(self, node: cst.CSTNode) -> bool:
-        """Whether the outermost function around a wait measures time, or shares memory outside of its stream."""
+    def may_include(self, node: cst.CSTNode, besides: frozenset[str] = frozenset()) -> bool:
+        """Whether the outermost function around a wait measures time, or shares memory outside of its stream.
+
+        The words ``besides`` tell of what the wait itself is about, and so of nothing else.
+        """
         functions = [around for around in self._module.ancestors(node) if isinstance(around, cst.FunctionDef)]
         place = functions[-1] if functions else self._module.tree
-        if place not in self._known:
-            self._known[place] = self._measures_or_shares(place)
-        return self._known[place]
+        if (place, besides) not in self._known:
+            self._known[place, besides] = self._measures_or_shares(place, besides)
+        return self._known[place, besides]
 
-    def _measures_or_shares(self, place: cst.CSTNode) -> bool:
+    def _measures_or_shares(self, place: cst.CSTNode, besides: frozenset[str]) -> bool:
         names = {name.value.lower() for name in self._module.within(place, cst.Name)} - _AUTOGRAD_ARGUMENTS
         words = {word for name in names for word in name.strip("_").split("_")}
-        if not words.isdisjoint(_EXEMPTING_WORDS):
+        if not words.isdisjoint(_EXEMPTING_WORDS - besides):
             return True
         return any(_copies_to_host(self._module, call) for call in self._module.within(place, cst.Call))
 

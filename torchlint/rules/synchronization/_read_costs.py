@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.rules.synchronization._destinations import Destinations
+from torchlint.rules.synchronization._host_uses import host_use
 from torchlint.rules.synchronization._needed_waits import NeededWaits
 from torchlint.rules.synchronization._waits import Waits, in_words
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from torchlint.analysis.things.read import Read
     from torchlint.analysis.things.step import Step
 
+_DECIDED = {
+    "size": "compute this size on the host, from what it is made of, before that is moved (`max(map(len, rows))`)",
+    "test": "choose on the device with `torch.where`, or test every N steps",
+}
+
 
 class ReadCosts:
     """Judges the reads in one step."""
@@ -24,6 +30,7 @@ class ReadCosts:
         self._waits = Waits(module, step)
         self._known: dict[Read, cst.CSTNode | None] = {}
         self._goes = module.shared(Destinations)
+        self._place = step.place
 
     def is_small(self, read: Read) -> bool:
         """Whether a read hardly matters: its value is drawn, or the host waits directly before it."""
@@ -32,7 +39,7 @@ class ReadCosts:
     def note(self, read: Read) -> str | None:
         """What evidence says about a read, beside where it is."""
         wait = self._wait(read)
-        return in_words(self._module, wait) if wait is not None else purpose(self._module, [read])
+        return in_words(self._module, wait) if wait is not None else purpose(self._module, [read]) or self._use(read)
 
     def advice(self, reads: list[Read]) -> str | None:
         """What to do about these reads, if the same holds for all of them, and the usual advice does not fit."""
@@ -40,7 +47,19 @@ class ReadCosts:
         if wait is not None and all(self._wait(read) is not None for read in reads):
             return in_words(self._module, wait)
         found = purpose(self._module, reads)
-        return "each of them costs little" if found is None and all(map(self.is_small, reads)) else found
+        if found is None and all(map(self.is_small, reads)):
+            return "each of them costs little"
+        uses = {self._use(read) for read in reads}
+        return found or (uses.pop() if len(uses) == 1 else None)
+
+    def logged(self, reads: list[Read]) -> list[Read]:
+        """Those of some reads whose values decide nothing in the step, of which there may be none."""
+        return [read for read in reads if self._use(read) is None]
+
+    def _use(self, read: Read) -> str | None:
+        """What to do about a read whose value decides something at once."""
+        found = host_use(self._module, read, self._place)
+        return _DECIDED[found] if found is not None else None
 
     def _wait(self, read: Read) -> cst.CSTNode | None:
         if read not in self._known:

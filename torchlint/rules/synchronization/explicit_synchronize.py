@@ -17,11 +17,13 @@ class ExplicitSynchronize(Rule):
     """
     ## What it finds
     `torch.cuda.synchronize()` and `torch.accelerator.synchronize()` in every step of a training loop, where nothing
-    around it measures time. In a loop that evaluates, the finding is `info`.
+    around it measures time. In a loop that evaluates, the finding is `info`. So it is for `synchronize()` of a stream
+    or an event that the file makes, and for `torch.distributed.barrier()`.
 
     ## Why it costs
     The call blocks the host until all work queued on all streams of the device is finished. The device then idles
-    until the host has queued the next kernels: what should run ahead of the device waits for it in every step.
+    until the host has queued the next kernels: what should run ahead of the device waits for it in every step. Streams
+    can wait for each other without the host: `torch.cuda.current_stream().wait_stream(side)`, or `event.wait()`.
 
     ## Instead
     Flagged:
@@ -54,8 +56,8 @@ class ExplicitSynchronize(Rule):
     ## When to leave it
     Next to a clock or a profiler, without which the measurement would be wrong; after a copy to the host with
     `non_blocking=True`; before memory goes to another process, stream or library. The rule is silent where anything in
-    the function tells of one of these, every so many steps, in exception handlers, in tests and benchmarks. It does not
-    look at `synchronize` of streams and events.
+    the function tells of one of these, every so many steps, in exception handlers, in tests and benchmarks, and for
+    streams and events whose origin is not in sight.
 
     ## Fix safety
     Deleting the line is unsafe: code out of sight may measure time, or read memory that is still being written.
@@ -87,12 +89,8 @@ class ExplicitSynchronize(Rule):
     @on.call("torch.cuda.synchronize", "torch.accelerator.synchronize")
     def synchronizes(self, node: cst.Call) -> None:
         """Check a call of ``synchronize``."""
-        from torchlint.rules.synchronization._needed_waits import NeededWaits
-
         module = self.module
-        if module.heat(node).rank < Heat.STEP.rank or module.in_test(node):
-            return
-        if module.shared(NeededWaits).may_include(node):
+        if self._is_needed(node):
             return
         from torchlint.analysis.things.step import Steps
         from torchlint.rules.synchronization._fixes import without_call
@@ -107,3 +105,33 @@ class ExplicitSynchronize(Rule):
             heat=Heat.STEP,
             fix=without_call(module, node),
         )
+
+    @on.method("synchronize")
+    def waits(self, node: cst.Call) -> None:
+        """Check a call of ``synchronize`` of a stream or an event."""
+        from torchlint.rules.synchronization._streams import waited_for
+
+        kind = waited_for(self.module, node) if self.module.qualified(node.func) is None else None
+        if kind is None or self._is_needed(node, _OWN_WORDS):
+            return
+        step = "training step" if self.module.every_step(node) else "step"
+        self.report(
+            node,
+            f"`{self.module.code(node)}` makes the host wait for the {kind} in every {step}: {_WITHOUT_HOST[kind]}",
+            severity=Severity.INFO,
+            heat=Heat.STEP,
+        )
+
+    def _is_needed(self, node: cst.Call, besides: frozenset[str] = frozenset()) -> bool:
+        from torchlint.rules.synchronization._needed_waits import NeededWaits
+
+        if self.module.heat(node).rank < Heat.STEP.rank or self.module.in_test(node):
+            return True
+        return self.module.shared(NeededWaits).may_include(node, besides)
+
+
+_OWN_WORDS = frozenset({"stream", "streams", "event", "events"})
+_WITHOUT_HOST = {
+    "stream": "let the stream that needs the results wait instead, with `wait_stream`",
+    "event": "let the stream that needs the results wait instead, with `wait` of the event",
+}

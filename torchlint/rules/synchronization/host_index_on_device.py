@@ -18,12 +18,14 @@ class HostIndexOnDevice(Rule):
     """
     ## What it finds
     A device tensor that every step indexes with a list, a NumPy array or a tensor on the CPU. Several tensors that are
-    indexed with the same index are one finding. `sync-in-hot-loop` says which tensors count as being on the device.
+    indexed with the same index are one finding. Also a number that is written to a single element (`x[i] = 1.0`), or
+    by an index on the device (`x[rows] = 0`). `sync-in-hot-loop` says which tensors count as being on the device.
 
     ## Why it costs
     The index is copied to the device first. It comes from pageable memory, so the copy blocks the host until all queued
     work has finished; the device then idles until the host has queued more. The index is copied anew for each tensor:
-    `states[index]` and `actions[index]` wait twice.
+    `states[index]` and `actions[index]` wait twice. A number that is written becomes a tensor on the CPU, and is copied
+    as well where it is not filled in.
 
     ## Instead
     Flagged:
@@ -58,19 +60,20 @@ class HostIndexOnDevice(Rule):
 
     If only the host can compute the index, copy it once (`index = torch.as_tensor(index, device=device)`), and use it
     for all tensors. If it never changes, create it on the device before the loop, or register it as a buffer. Write
-    slices for neighbors and every n-th element (`x[:, :2]`, `x[::2]`): they copy nothing.
+    slices for neighbors and every n-th element (`x[:, :2]`, `x[::2]`): they copy nothing. Numbers are filled in by
+    `x[i : i + 1] = 1.0`, by `x.index_fill_(0, rows, 0)` and through a mask on the device.
 
     ## When to leave it
     Where the host must compute the index in every step and uses it once: the copy is then needed, and pinned memory
     could at most make it asynchronous. Findings are therefore `info`.
 
     A boolean mask on the CPU becomes indices there, which torch 2.9 and newer copy from pinned memory without making
-    the host wait.
+    the host wait, so it is reported only for an older `target-torch`.
 
-    The rule is silent for numbers, slices, `...` and `None`, which are not copied (a number written to a single element
-    is: `x[0] = 1.0`, but not `x[:1] = 1.0`); for indices on the device; where the index may be a single number; for
-    tensors on the CPU; in compiled code; under conditions that hold only every N steps; in tests; and for code that
-    runs once or once per epoch.
+    The rule is silent for numbers, slices, `...` and `None`, which are not copied; for numbers that are filled in
+    (`x[:1] = 1.0`, and `x[rows] = 0` for a `target-torch` of 2.15 or newer); for indices on the device; where the
+    index may be a single number; for tensors on the CPU; in compiled code; under conditions that hold only every N
+    steps; in tests; and for code that runs once or once per epoch.
 
     ## Fix safety
     There is no fix: a permutation drawn on the device comes from another generator, and differs from one drawn on the
@@ -106,7 +109,7 @@ class HostIndexOnDevice(Rule):
             self.report(
                 group[0].node,
                 self._message(group, every),
-                evidence=[self.module.evidence(one.node, "the index is copied to the device") for one in group],
+                evidence=[self.module.evidence(one.node, _evidence(one)) for one in group],
                 heat=Heat.STEP,
             )
 
@@ -114,6 +117,8 @@ class HostIndexOnDevice(Rule):
         first = group[0]
         code = self.module.code(first.node)
         written = f"`{code}`" if len(code) <= 60 and "\n" not in code else "this subscript"
+        if first.is_written:
+            return f"{written} copies the number to the GPU in {every}, and the host waits: {_ADVICE[first.kind]}"
         what = _KINDS[first.kind]
         if len(group) > 1:
             return (
@@ -122,6 +127,10 @@ class HostIndexOnDevice(Rule):
             )
         advice = _ADVICE[first.kind]
         return f"{written} copies its index, {what}, to the GPU in {every}, and the host waits: {advice}"
+
+
+def _evidence(one: HostIndex) -> str:
+    return f"the {'number' if one.is_written else 'index'} is copied to the device"
 
 
 _KINDS = {
@@ -135,4 +144,6 @@ _ADVICE = {
     "array": "compute it on the device, or move it there once",
     "tensor": "create it on the device, or move it there once",
     "factory": "create it there with `device=`",
+    "element": "a slice of one element (`x[i : i + 1] = ..`) is filled in there",
+    "number": "`index_fill_` fills it in there",
 }

@@ -128,9 +128,10 @@ class SyncInHotLoop(Rule):
         reads = [read for read in reads if self.circumstance(read.node) is None] or reads
         costs = ReadCosts(self.module, step)
         costly = [read for read in reads if not costs.is_small(read)]
+        main = costs.logged(costly) or costly or reads
         self.report(
-            (costly or reads)[0].node,
-            self._message(step, costly or reads, costs.advice(costly or reads), checks=reads == checks),
+            main[0].node,
+            self._message(step, main, costs.advice(main), checks=reads == checks),
             evidence=self._evidence(step, reads, costs),
             severity=Severity.WARNING if step.trains and costly and reads != checks else Severity.INFO,
             heat=Heat.STEP,

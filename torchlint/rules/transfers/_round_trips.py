@@ -38,6 +38,11 @@ class RoundTrip(NamedTuple):
     read: str | None = None
 
     @property
+    def draws(self) -> bool:
+        """Whether random numbers are drawn in between, which are others on the device."""
+        return not known.DRAWING.isdisjoint(self.operations)
+
+    @property
     def direct(self) -> bool:
         """Whether both copies are in one expression."""
         return not self.variables
@@ -157,7 +162,9 @@ class RoundTrips:
         verb = method(call)
         if verb in ("item", "tolist") and self._on_device(source, None):
             return trip._replace(to_host=call, read=verb)
-        if verb == "numpy" or verb in known.TENSOR_METHODS or verb in known.ARRAY_METHODS:
+        if keyword(call, "generator") is not None:
+            return None
+        if verb == "numpy" or verb in known.TENSOR_METHODS | known.ARRAY_METHODS | known.ON_DEVICE:
             passed = trip if verb in known.FORM_METHODS else _with_operation(trip, call)
             return self._trace(source, passed._replace(uses_numpy=trip.uses_numpy or verb == "numpy"), depth - 1)
         return None
@@ -175,6 +182,8 @@ class RoundTrips:
 
     def _through_function(self, call: cst.Call, name: str, trip: RoundTrip, depth: int) -> RoundTrip | None:
         if name not in _TORCH_EQUIVALENTS or not call.args or any(a.star for a in call.args):
+            return None
+        if keyword(call, "generator") is not None:  # of the host
             return None
         numpy = trip.uses_numpy or name.startswith("numpy.")
         operands = [a.value for a in call.args if a.keyword is None]
@@ -292,6 +301,7 @@ class RoundTrips:
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray", "numpy.asarray"})
 # Functions that torch can run on the device.
 _TORCH_EQUIVALENTS = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
+_TORCH_EQUIVALENTS |= {f"torch.{name}" for name in known.ON_DEVICE}
 
 
 def _with_operation(trip: RoundTrip, call: cst.Call) -> RoundTrip:

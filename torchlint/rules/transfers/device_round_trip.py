@@ -53,8 +53,10 @@ class DeviceRoundTrip(Rule):
     ## When to leave it
     Where the work in between needs the host: SciPy, scikit-learn, OpenCV, an environment's `step`,
     `pack_padded_sequence`, saving, printing. Only operations that the device is known to have are flagged. The
-    rule is also silent where a comment beside the lines gives the reason (an operation missing on a backend,
-    determinism, memory), in exception handlers, while a program is exported or traced, and for modules.
+    rule is also silent for random numbers of a generator that is passed (`generator=`), where a comment beside the
+    lines gives the reason (an operation missing on a backend, determinism, memory), in exception handlers, while a
+    program is exported or traced, and for modules. Random numbers that are drawn on the device are others than those
+    of the CPU.
 
     ## Fix safety
     `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`. This is unsafe: the copy has the
@@ -114,7 +116,7 @@ class DeviceRoundTrip(Rule):
         through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.variables))})" if trip.variables else ""
         way = "NumPy" if trip.uses_numpy else "the CPU"
         work = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(trip.operations)))
-        advice = "remove both moves"
+        advice = "draw on the device, with other random numbers" if trip.draws else "remove both moves"
         if trip.uses_numpy:
             advice = f"use the torch equivalent of {work}" if work else "keep the tensor on the device"
         return (
