@@ -165,7 +165,8 @@ class Finding(NamedTuple):
     these lines. ``None`` means that no comment can suppress it. In a notebook, lines count from the beginning of
     ``cell``, which counts all cells from 1. ``cause`` says in the plural what places of the file have in common, such
     as ``requests for CUDA``. Reports show those of one rule, severity and cause as one finding, whose ``places`` are
-    the findings that it stands for. ``seen`` is what recordings of runs show at its lines.
+    the findings that it stands for. ``seen`` is what recordings of runs show at its lines. ``step`` is the loop that makes
+    the steps in which it happens, by path and line, where that is known from following the program.
     """
 
     rule: str
@@ -184,6 +185,7 @@ class Finding(NamedTuple):
     cause: str = ""
     places: tuple[Finding, ...] = ()
     seen: tuple[Observed, ...] = ()
+    step: tuple[str, int] | None = None
 
     @property
     def is_notice(self) -> bool:
@@ -262,13 +264,17 @@ class Loop(NamedTuple):
     """A loop that runs once for each batch, or a method that a framework calls for each batch, with its position.
 
     ``kind`` says what a step does: ``training``, ``evaluation``, or ``batches`` if the file does not show it. In a
-    notebook, the line counts from the beginning of ``cell``.
+    notebook, the line counts from the beginning of ``cell``. ``waits`` and ``copies`` are the findings about waits and
+    copies in its steps, of any severity, and ``warned`` are those of them that are no infos.
     """
 
     path: str
     line: int
     kind: str
     cell: int | None = None
+    waits: int = 0
+    copies: int = 0
+    warned: int = 0
 
 
 class Unresolved(NamedTuple):

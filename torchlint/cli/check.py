@@ -291,7 +291,7 @@ def _write(arguments: argparse.Namespace, what: Plan, run: RunResult, stream: Te
     from torchlint.report import renderer
     from torchlint.report.causes import by_cause
 
-    run = by_cause(run)
+    run = by_cause(run, whole=bool(arguments.verbose))
     text = renderer(arguments.output_format)(run, _report_options(arguments, what, run, stream))
     if arguments.output_file:
         write_file("--output-file", arguments.output_file, text)

@@ -8,7 +8,7 @@ from typing import Any
 from torchlint.knowledge.observations import KINDS
 from torchlint.model import Finding, Observed, Recorded, Recording
 from torchlint.report.figures import duration, number, percent
-from torchlint.report.shared import place, plural
+from torchlint.report.shared import listed, place, plural
 from torchlint.text.visible import visible, visible_path
 
 _SHOWN = 10  # lines without a finding
@@ -53,27 +53,30 @@ def _uncertain(one: Observed) -> str:
     return f", somewhere in `{visible(one.function)}`" if one.function else ""
 
 
-def section(recorded: Recorded) -> Iterator[str]:
-    """What happened at lines without a finding, the longest first, with advice for its kind."""
+def section(recorded: Recorded, *, whole: bool = False) -> Iterator[str]:
+    """What happened at lines without a finding, the longest first, with advice for its kind.
+
+    ``whole`` says it of all lines, and otherwise only of the first.
+    """
     if not recorded.unreported:
         return
     yield "Seen in the run, without a finding:"
-    for one in recorded.unreported[:_SHOWN]:
+    shown = recorded.unreported if whole else recorded.unreported[:_SHOWN]
+    for one in shown:
         yield f"  {place(one.path, one.line)}: {words(one)}"
         if one.kind in KINDS:
             yield f"    {KINDS[one.kind].advice}"
-    if len(recorded.unreported) > _SHOWN:
-        yield f"  and {plural(len(recorded.unreported) - _SHOWN, 'more line')} (--output-format json lists them)"
+    if len(recorded.unreported) > len(shown):
+        yield f"  and {plural(len(recorded.unreported) - len(shown), 'more line')} (-v lists them)"
 
 
-def recordings(recorded: Recorded) -> Iterator[str]:
+def recordings(recorded: Recorded, *, whole: bool = False) -> Iterator[str]:
     """What each recording says as a whole, which of its lines were not found, and what to record next time."""
     for one in recorded.recordings:
         yield f"{visible_path(one.source)} ({one.form}): {'; '.join(_whole(one))}."
         if one.unmatched:
-            named = ", ".join(visible(line) for line in one.unmatched[:_NAMED])
-            more = f" and {len(one.unmatched) - _NAMED} more" if len(one.unmatched) > _NAMED else ""
-            yield f"{plural(len(one.unmatched), 'line')} of it could not be matched with a linted file: {named}{more}."
+            named = listed([visible(line) for line in one.unmatched], _NAMED, whole=whole)
+            yield f"{plural(len(one.unmatched), 'line')} of it could not be matched with a linted file: {named}."
         yield from one.notes
 
 

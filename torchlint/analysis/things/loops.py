@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _STEP_METHODS = {"training_step": "training", **dict.fromkeys(EVALUATION_STEPS, "evaluation")}
 
 
-def recognized(module: SourceModule) -> list[tuple[int, str]]:
-    """The lines at which steps repeat, with what they do, in source order.
+def recognized(module: SourceModule) -> list[tuple[int, int, str]]:
+    """The first and last lines of what repeats steps, with what they do, in source order.
 
     Of nested loops only the outermost counts. A loop whose body is in other files is over ``batches``, whatever these
     do with them; a framework calls the methods of a module for each batch.
@@ -26,15 +26,19 @@ def recognized(module: SourceModule) -> list[tuple[int, str]]:
     return sorted(set(_recognized(module)))
 
 
-def _recognized(module: SourceModule) -> Iterator[tuple[int, str]]:
+def _recognized(module: SourceModule) -> Iterator[tuple[int, int, str]]:
     loops = dict.fromkeys(module.shared(Steps).loops(cst.For, cst.While))
     for loop in loops:
         if not any(outer in loops for outer in module.ancestors(loop)):
-            yield module.line(loop), _kind(module, loop)
+            yield *_lines(module, loop), _kind(module, loop)
     for function in module.nodes_of(cst.FunctionDef, frozenset(_STEP_METHODS)):
         kind = _STEP_METHODS.get(function.name.value)
         if kind is not None and module.class_of(function) is not None:
-            yield module.line(function), kind
+            yield *_lines(module, function), kind
+
+
+def _lines(module: SourceModule, node: cst.CSTNode) -> tuple[int, int]:
+    return module.line(node), module.span(node).end_line
 
 
 def _kind(module: SourceModule, loop: cst.CSTNode) -> str:
