@@ -114,7 +114,9 @@ class Observed(NamedTuple):
     ``source`` is the file it was read from. Where the recording does not name the line, ``function`` is the function
     that it is in, and ``lines`` are all that it may be, in order, of which ``line`` is the first; without ``lines``,
     ``line`` is the first of the function. ``detail`` is what
-    the recording itself says, on one line. ``idle_us`` is how much of the time left the GPU without work.
+    the recording itself says, on one line. ``idle_us`` is how much of the time left the GPU without work. ``evaluates``
+    says that the steps are those of an evaluation, ``modeled`` that the time is that of a price list, and ``columns``
+    where on the line the expression begins and ends, if that is known and on one line.
     """
 
     kind: str
@@ -129,6 +131,9 @@ class Observed(NamedTuple):
     share: float | None = None
     detail: str = ""
     idle_us: float = 0.0
+    evaluates: bool = False
+    modeled: bool = False
+    columns: tuple[int, int] | None = None
 
 
 class Recording(NamedTuple):
@@ -138,6 +143,7 @@ class Recording(NamedTuple):
     ``steps_us`` that of all steps; ``totals`` are count and microseconds
     of each kind in all steps, ``unmatched`` are lines without a file among those of the run, as ``path:line``, and
     ``notes`` say what it lacks. ``idle_us`` is how long waits and copies left the GPU without work in all steps.
+    ``evaluates`` and ``modeled`` are those of the totals, as in :class:`Observed`.
     """
 
     source: str
@@ -149,6 +155,8 @@ class Recording(NamedTuple):
     notes: tuple[str, ...] = ()
     steps_us: float | None = None
     idle_us: float = 0.0
+    evaluates: bool = False
+    modeled: bool = False
 
 
 class Recorded(NamedTuple):

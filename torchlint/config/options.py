@@ -81,9 +81,9 @@ def _readable(hint: Any) -> bool:
 
 def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
     """Raise unless every ``rules.<name>`` table names a rule and has valid options, first in what is extended."""
-    mistakes = Mistakes()
+    mistakes, inherited = Mistakes(), Mistakes()
     if config.extended is not None:
-        with mistakes.noted():
+        with inherited.noted():
             check_rule_tables(rules, config.extended)
     known = [*(rule.name for rule in rules), *(rule.id for rule in rules)]
     for name in config.rules:
@@ -93,7 +93,10 @@ def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
     for rule in rules:
         with mistakes.noted():
             options_for(rule, config)
-    mistakes.report()
+    said = {message.partition(": ")[2] for message in inherited.messages}  # tables are merged
+    own = [message for message in mistakes.messages if message.partition(": ")[2] not in said]
+    if inherited.messages or own:
+        raise ConfigError(*inherited.messages, *own)
 
 
 def _no_rule(name: str, known: Sequence[str]) -> str:

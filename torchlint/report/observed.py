@@ -21,10 +21,12 @@ def words(one: Observed) -> str:
     often = one.times / one.steps if one.steps else one.times
     kind = KINDS.get(one.kind)
     noun = visible(one.kind) if kind is None else kind.one if often == 1 else kind.many
-    said = f"{number(often)} {noun}{' a step' if one.steps else ''}"
+    a_step = " a step of evaluation" if one.evaluates else " a step"
+    said = f"{number(often)} {noun}{a_step if one.steps else ''}"
     if one.microseconds:
-        said += f", {duration(one.microseconds / (one.steps or 1))}"
+        said += f", {'about ' if one.modeled else ''}{duration(one.microseconds / (one.steps or 1))}"
         said += f" ({percent(one.share)})" if one.share is not None else "" if one.steps else " in all"
+        said += " (modeled)" if one.modeled else ""
     said += _uncertain(one)
     if one.idle_us:
         cause = "it" if often == 1 else "them"
@@ -36,7 +38,7 @@ def seen_lines(finding: Finding) -> list[str]:
     """What runs show at a finding, in words: a line for each kind of event."""
     together: dict[Observed, Observed] = {}
     for one in finding.seen:
-        kind = one._replace(line=0, times=0, microseconds=0.0, idle_us=0.0, share=None)
+        kind = one._replace(line=0, times=0, microseconds=0.0, idle_us=0.0, share=None, columns=None)
         together[kind] = _sum(together[kind], one) if kind in together else one
     return [f"seen in the run: {words(one)}" for one in together.values()]
 
@@ -87,7 +89,7 @@ def _whole(one: Recording) -> Iterator[str]:
     for kind, count, microseconds in one.totals:
         share = microseconds / one.steps_us if one.steps_us else None
         seen = Observed(kind, "", 0, count, one.steps, microseconds, one.source, share=share)
-        yield words(seen)
+        yield words(seen._replace(evaluates=one.evaluates, modeled=one.modeled))
     if one.idle_us:
         yield _idle(one)
     if one.step_us is None and not one.totals:
@@ -112,7 +114,14 @@ def _idle(one: Recording) -> str:
 def observed_document(one: Observed) -> dict[str, Any]:
     """What was seen at a line, as plain data; ``count`` and ``microseconds`` are those of all steps."""
     values = one._asdict()
-    return {"kind": values.pop("kind"), "count": values.pop("times"), **values, "lines": list(one.lines)}
+    columns = list(one.columns) if one.columns is not None else None
+    return {
+        "kind": values.pop("kind"),
+        "count": values.pop("times"),
+        **values,
+        "lines": list(one.lines),
+        "columns": columns,
+    }
 
 
 def recorded_document(recorded: Recorded) -> dict[str, Any]:
