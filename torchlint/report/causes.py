@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torchlint.model import Finding, RunResult
 from torchlint.report.shared import listed
@@ -26,11 +26,6 @@ def by_cause(run: RunResult, *, whole: bool = False) -> RunResult:
 def places(finding: Finding) -> tuple[Finding, ...]:
     """The findings that a finding stands for, in the order of the file: at least itself."""
     return finding.places or (finding,)
-
-
-def every_place(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings with one for each place, in the order of files and lines."""
-    return sorted((place for finding in findings for place in places(finding)), key=lambda place: place.sort_key)
 
 
 def _joined(group: Sequence[Finding], *, whole: bool) -> Finding:
