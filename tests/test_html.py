@@ -269,7 +269,7 @@ def test_findings_are_searched_and_filtered_with_the_keyboard(chromium: Any, tmp
 def test_everything_can_be_reached_with_the_tab_key(chromium: Any, report: Path) -> None:
     with opened(chromium, report) as seen:
         wanted = seen.evaluate(
-            "[...document.querySelectorAll('a[href], button, summary, pre[tabindex]')]"
+            "[...document.querySelectorAll('a[href], button, summary, pre[tabindex], input, select')]"
             ".filter(e => e.checkVisibility()).length"
         )
         reached = set()
@@ -277,7 +277,7 @@ def test_everything_can_be_reached_with_the_tab_key(chromium: Any, report: Path)
             seen.page.keyboard.press("Tab")
             reached.add(
                 seen.evaluate(
-                    "[...document.querySelectorAll('a[href], button, summary, pre[tabindex]')]"
+                    "[...document.querySelectorAll('a[href], button, summary, pre[tabindex], input, select')]"
                     ".indexOf(document.activeElement)"
                 )
             )

@@ -96,7 +96,8 @@ def recognized(run: RunResult, hidden: int = 0, *, whole: bool = False) -> list[
     if known is None or not known.loops:
         return [_NO_LOOPS] if _lacks_loops(run) and (run.findings or run.problems) else []
     ordered = sorted(known.loops, key=lambda loop: -(loop.waits + loop.copies))
-    places = {kind: [_loop(loop) for loop in ordered if loop.kind == kind] for kind in _KINDS}
+    whole_run = not (run.baselined or run.unchanged)  # else some of what is warned of is not reported
+    places = {kind: [_loop(loop, warns=whole_run) for loop in ordered if loop.kind == kind] for kind in _KINDS}
     said = "; ".join(
         f"{words} {listed(places[kind], _PLACES, whole=whole)}" for kind, words in _KINDS.items() if places[kind]
     )
@@ -113,13 +114,16 @@ def _lacks_loops(run: RunResult) -> bool:
     return run.understood is not None and run.understood.on_accelerator and not run.understood.loops
 
 
-def _loop(loop: Loop) -> str:
-    """A loop with the findings about its steps: ``train.py:98 (24 waits and 2 copies in its steps, 1 warned of)``."""
+def _loop(loop: Loop, *, warns: bool) -> str:
+    """A loop with the findings about its steps: ``train.py:98 (24 waits and 2 copies in its steps, 1 warned of)``.
+
+    ``warns`` says how many of them are no infos, unless all are.
+    """
     where, copies = place(loop.path, loop.line, cell=loop.cell), f"{loop.copies} {'copy' if loop.copies == 1 else 'copies'}"
     found = in_words([*([plural(loop.waits, "wait")] if loop.waits else []), *([copies] if loop.copies else [])])
     if not found:
         return where
-    warned = f", {loop.warned or 'not'} warned of" if loop.warned < loop.waits + loop.copies else ""
+    warned = f", {loop.warned or 'not'} warned of" if warns and loop.warned < loop.waits + loop.copies else ""
     return f"{where} ({found} in its steps{warned})"
 
 
