@@ -237,7 +237,9 @@ async def test_a_configuration_is_created_to_switch_a_rule_off(tmp_path: Path) -
         assert with_edits("", change.edits) == 'ignore = ["TL103"]\n'
 
 
-async def test_hovering_over_a_finding_says_in_three_lines_and_a_link_what_its_rule_is_about(editor: Editor, folder: Path) -> None:
+async def test_hovering_over_a_finding_says_in_three_lines_and_a_link_what_its_rule_is_about(
+    editor: Editor, folder: Path
+) -> None:
     uri = editor.open(folder / "hover.py", GUILTY)
 
     async def hover(line: int, character: int) -> types.Hover | None:

@@ -173,8 +173,8 @@ class Finding(NamedTuple):
     these lines. ``None`` means that no comment can suppress it. In a notebook, lines count from the beginning of
     ``cell``, which counts all cells from 1. ``cause`` says in the plural what places of the file have in common, such
     as ``requests for CUDA``. Reports show those of one rule, severity and cause as one finding, whose ``places`` are
-    the findings that it stands for. ``seen`` is what recordings of runs show at its lines. ``step`` is the loop that makes
-    the steps in which it happens, by path and line, where that is known from following the program.
+    the findings that it stands for. ``seen`` is what recordings of runs show at its lines. ``step`` is the loop that
+    makes the steps in which it happens, by path and line, where that is known from following the program.
     """
 
     rule: str

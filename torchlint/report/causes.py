@@ -20,7 +20,9 @@ def by_cause(run: RunResult, *, whole: bool = False) -> RunResult:
     for number, finding in enumerate(run.findings):
         key = (finding.path, finding.rule, finding.severity, finding.cause) if finding.cause else number
         groups.setdefault(key, []).append(finding)
-    return run._replace(findings=tuple(_joined(group, whole=whole) if len(group) > 1 else group[0] for group in groups.values()))
+    return run._replace(
+        findings=tuple(_joined(group, whole=whole) if len(group) > 1 else group[0] for group in groups.values())
+    )
 
 
 def places(finding: Finding) -> tuple[Finding, ...]:

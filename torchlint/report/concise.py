@@ -31,4 +31,6 @@ def _line(finding: Finding) -> str:
 
 def _recorded(recorded: Recorded) -> list[str]:
     """What happened at lines without a finding."""
-    return [f"{place(one.path, one.line)}: seen in the run, without a finding: {words(one)}" for one in recorded.unreported]
+    return [
+        f"{place(one.path, one.line)}: seen in the run, without a finding: {words(one)}" for one in recorded.unreported
+    ]

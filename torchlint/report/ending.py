@@ -17,9 +17,11 @@ def shown_and_hidden(run: RunResult, options: ReportOptions) -> tuple[list[Findi
     findings = without_notices(run.findings)
     if options.show_info:
         return findings, []
-    advice = [one.severity is Severity.INFO and not one.seen for one in findings]
-    shown, hidden = ([one for one, is_advice in zip(findings, advice, strict=True) if is_advice is wanted] for wanted in (False, True))
-    return shown, hidden
+    return [one for one in findings if not _is_advice(one)], [one for one in findings if _is_advice(one)]
+
+
+def _is_advice(finding: Finding) -> bool:
+    return finding.severity is Severity.INFO and not finding.seen
 
 
 def ending(run: RunResult, options: ReportOptions, hidden: int) -> list[str]:
@@ -49,9 +51,7 @@ def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
         found += repairs_by_file(run)
         found.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
         found += _without_device(run)
-        found += [
-            f"{visible_path(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed
-        ]
+        found += [f"{visible_path(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed]
     return found
 
 

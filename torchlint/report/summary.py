@@ -119,8 +119,10 @@ def _loop(loop: Loop, *, warns: bool) -> str:
 
     ``warns`` says how many of them are no infos, unless all are.
     """
-    where, copies = place(loop.path, loop.line, cell=loop.cell), f"{loop.copies} {'copy' if loop.copies == 1 else 'copies'}"
-    found = in_words([*([plural(loop.waits, "wait")] if loop.waits else []), *([copies] if loop.copies else [])])
+    where = place(loop.path, loop.line, cell=loop.cell)
+    waits = [plural(loop.waits, "wait")] if loop.waits else []
+    copies = [f"{loop.copies} {'copy' if loop.copies == 1 else 'copies'}"] if loop.copies else []
+    found = in_words([*waits, *copies])
     if not found:
         return where
     warned = f", {loop.warned or 'not'} warned of" if warns and loop.warned < loop.waits + loop.copies else ""

@@ -1,4 +1,4 @@
-"""The report of linting as one HTML file: the counts, what costs most, the rules, and the annotated source of each file.
+"""The report of linting as one HTML file: the counts, what costs most, the rules, and each file's annotated source.
 
 Files come in the order of what costs most in them. Script adds a search and filters to the findings.
 
