@@ -448,6 +448,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
             "error": 0,
             "warning": 1,
             "info": 0,
+            "notices": 0,
             "files": 12,
             "suppressed": 2,
             "baselined": 0,

@@ -32,7 +32,7 @@ def page(info: RuleInfo) -> str:
 
 
 def brief(info: RuleInfo) -> str:
-    """A rule in three lines: what it finds, why that costs and when to leave it; then a link to its page, if it has one.
+    """A rule in three lines: what it finds, why that costs, when to leave it; and a link to its page, if it has one.
 
     A rule of another package may say less.
     """
