@@ -179,6 +179,23 @@ def test_evidence_is_linted_with(recorded: Path) -> None:
     assert linted(recorded, "--evidence", "ev/observations.json")["findings"] == document["findings"]
 
 
+def test_what_was_seen_costs_what_the_verdicts_of_the_same_run_say(recorded: Path) -> None:
+    seen = {
+        (found["path"], found["line"], found["rule"]): sum(
+            one["microseconds"] / one["steps"] for one in found.get("seen", ()) if not one["evaluates"]
+        )
+        for found in linted(recorded, "--evidence", "ev")["findings"]
+    }
+    report = json.loads((recorded / "report.json").read_text(encoding="utf-8"))
+    judged = {
+        (found["path"], found["line"], found["rule"]): found["verdict"]["cost_us"]
+        for found in report["findings"]
+        if found["verdict"]["cost_us"] and found["verdict"]["phase"] == "training"
+    }
+    assert len(judged) > 2
+    assert {place: seen[place] for place in judged} == pytest.approx(judged)
+
+
 @pytest.mark.parametrize("form", ["text", "github", "gitlab", "junit", "html"])
 def test_reports_say_what_was_seen(recorded: Path, form: str) -> None:
     done = run(recorded, "-m", "torchlint", "--isolated", "--evidence", "ev", "--output-format", form, "helper.py")

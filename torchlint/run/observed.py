@@ -41,11 +41,12 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
         loaders = [number for number in able if number not in about and _is_batch_of(findings[number], one)]
         about = about or [number for number in able if _is_at(_evidence(findings[number]), one)]
         free = [number for number in about if not any(_is_certain(other, one) for other in seen[number])]
-        having = free if one.lines else about
-        first = min(having, key=lambda number: (-findings[number].severity.rank, number), default=None)
-        for number in (*loaders[:1], *having):
-            seen[number].append(one if number == (loaders[0] if loaders else first) else _without_time(one))
-        if not (having or loaders):
+        having = dict.fromkeys([*loaders[:1], *(free if one.lines else about)])
+        gravest = min(having, key=lambda number: (-findings[number].severity.rank, number), default=None)
+        paid = loaders[0] if loaders else gravest
+        for number in having:
+            seen[number].append(one if number == paid else _without_time(one))
+        if not having:
             unreported.append(one)
     unreported.sort(key=lambda one: (-one.microseconds, -one.times, one.path, one.line))
     joined = (finding._replace(seen=tuple(seen[number])) for number, finding in enumerate(findings))
@@ -89,7 +90,7 @@ def _is_around(finding: Finding, one: Observed) -> bool:
 
 def _is_batch_of(finding: Finding, one: Observed) -> bool:
     """Whether a finding about a loader names the line as one at which its batches are copied to the device."""
-    return finding.topic == "loading" and "upload" in one.kind and _is_at(_evidence(finding), one)
+    return finding.topic == "loading" and "upload" in one.kind and not one.lines and _is_at(_evidence(finding), one)
 
 
 def _without_time(one: Observed) -> Observed:

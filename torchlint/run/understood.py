@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.model import Finding, Heat, Loop, Severity, Understood, Unresolved
@@ -22,10 +22,10 @@ Position = Callable[[str, int], tuple[int | None, int]]
 def understood(analyses: Mapping[str, Analysis], project: Project, position: Position) -> Understood:
     """What was recognized in the files of a run. ``position`` gives the cell and line of a line of a module."""
     facts = {path: analyses[path].facts for path in sorted(analyses)}
-    lines = {(path, first): last for path, known in facts.items() for first, last, _ in known.get("loops", ())}
+    lines = {path: [(first, last) for first, last, _ in known.get("loops", ())] for path, known in facts.items()}
     counts = _counts((one for each in analyses.values() for one in each.result.findings), lines)
     loops = tuple(
-        Loop(path, line, kind, cell, *counts[path, first])
+        Loop(path, line, kind, cell, *counts.get((_slashed(path), first), (0, 0, 0)))
         for path, known in facts.items()
         for first, _, kind in known.get("loops", ())
         for cell, line in [position(path, first)]
@@ -40,27 +40,36 @@ def understood(analyses: Mapping[str, Analysis], project: Project, position: Pos
 
 
 def _counts(
-    findings: Iterable[Finding], lines: Mapping[tuple[str, int], int]
+    findings: Iterable[Finding], lines: Mapping[str, Sequence[tuple[int, int]]]
 ) -> dict[tuple[str, int], tuple[int, int, int]]:
     """How many of the findings in the steps of each loop are about waits and about copies, and how many warn.
 
-    ``lines`` gives the last line of each loop, by its path and first line. A finding belongs to the loop around it, or
-    else to the one around the loop whose steps get to it.
+    ``lines`` gives the first and last lines of the loops of each file. A finding belongs to the loop around it, or else
+    to the one around the loop whose steps get to it. Loops are named by path, with forward slashes, and first line.
     """
-    found = {loop: [0, 0, 0] for loop in lines}
+    loops = {_slashed(path): own for path, own in lines.items()}
+    found: dict[tuple[str, int], tuple[int, int, int]] = {}
     for one in findings:
-        if one.topic in _KINDS and one.heat is not None and one.heat.rank >= Heat.STEP.rank:
-            loop = _around((one.path, one.span.line), lines) or (_around(one.step, lines) if one.step else None)
-            if loop is not None:
-                found[loop][_KINDS[one.topic]] += 1
-                found[loop][2] += one.severity is not Severity.INFO
-    return {loop: (waits, copies, warned) for loop, (waits, copies, warned) in found.items()}
+        if one.topic not in _KINDS or one.heat is None or one.heat.rank < Heat.STEP.rank:
+            continue
+        loop = _around((_slashed(one.path), one.span.line), loops) or _around(one.step, loops)
+        if loop is not None:
+            counts = [*found.get(loop, (0, 0, 0))]
+            counts[_KINDS[one.topic]] += 1
+            found[loop] = counts[0], counts[1], counts[2] + (one.severity is not Severity.INFO)
+    return found
 
 
-def _around(place: tuple[str, int], lines: Mapping[tuple[str, int], int]) -> tuple[str, int] | None:
+def _around(place: tuple[str, int] | None, loops: Mapping[str, Sequence[tuple[int, int]]]) -> tuple[str, int] | None:
     """The innermost loop around a line of a file."""
-    own = [loop for loop, last in lines.items() if loop[0] == place[0] and loop[1] <= place[1] <= last]
+    if place is None:
+        return None
+    own = [(place[0], first) for first, last in loops.get(place[0], ()) if first <= place[1] <= last]
     return max(own, default=None)
+
+
+def _slashed(path: str) -> str:
+    return path.replace("\\", "/")
 
 
 def _is_own(path: str, name: str, project: Project) -> bool:

@@ -84,7 +84,7 @@ class FollowedNodes:
 
     def step_of(self, place: cst.CSTNode) -> tuple[str, int] | None:
         """The path and the line of the loop that makes the steps in which a function runs, where that is known."""
-        found = self.step(place)
+        found = self.step(place) if isinstance(place, cst.FunctionDef) else None
         return made_by(found.way) if found is not None else None
 
     def unusual(self, node: cst.CSTNode) -> str | None:
