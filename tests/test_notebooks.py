@@ -197,7 +197,6 @@ def test_a_cell_that_is_no_python_is_a_finding_with_its_line_and_others_are_lint
     assert places(report, "--select", "TL104", "a.ipynb") == [
         "a.ipynb:cell 2:2:7 TL000",
         "a.ipynb:cell 3:1:5 TL104",
-        "a.ipynb:cell 4:1:1 TL000",
     ]
     assert "Python 2" in report("a.ipynb")[1]
 
