@@ -11,7 +11,7 @@ import pytest
 from tests.git_help import isolate
 from torchlint.cli.main import main
 from torchlint.model import Finding, RunResult, Severity, Span
-from torchlint.report.causes import by_cause, every_place
+from torchlint.report.causes import by_cause
 
 SELECT = ["--isolated", "--select", "TL701", "--no-cache", "--show-info"]
 FILE = "train.py"
@@ -65,6 +65,8 @@ def test_a_long_list_of_lines_is_cut(capsys: pytest.CaptureFixture[str]) -> None
     write(9)
     (only,) = found(capsys=capsys)
     assert "9 requests for CUDA in this file (lines 5, 9, 13, 17, 21 and 4 more)." in only["message"]
+    main([*SELECT, "-v", FILE])
+    assert "(lines 5, 9, 13, 17, 21, 25, 29, 33 and 37)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_comment_suppresses_one_place_and_is_not_unused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,17 +92,25 @@ def test_a_baseline_accepts_places(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines(only) == [13, 17]
 
 
-def test_every_format_says_it_once_and_lists_for_editors_name_each_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_says_it_once(capsys: pytest.CaptureFixture[str]) -> None:
     def said(name: str) -> str:
         main([*SELECT, "--output-format", name, FILE])
         return capsys.readouterr().out
 
-    assert all(said(name).count("4 requests for CUDA") == 1 for name in ("text", "github", "gitlab"))
-    assert said("concise").count("train.py:") == 4
-    assert "4 requests" not in said("concise")
+    names = ("text", "concise", "github", "gitlab")
+    assert all(said(name).count("4 requests for CUDA") == 1 for name in names)
     (result,) = json.loads(said("sarif"))["runs"][0]["results"]
     related = [place["physicalLocation"]["region"]["startLine"] for place in result["relatedLocations"]]
     assert related == [9, 13, 17]
+
+
+def test_as_many_are_said_to_be_fixable_as_are_fixed(capsys: pytest.CaptureFixture[str]) -> None:
+    main([*SELECT, FILE])
+    assert "4 fixable with --fix --unsafe-fixes." in capsys.readouterr().out
+    main([*SELECT, "--output-format", "json", FILE])
+    assert json.loads(capsys.readouterr().out)["summary"]["fixable"] == 4
+    main([*SELECT, "--diff", "--unsafe-fixes", FILE])
+    assert capsys.readouterr().err == "4 would be fixed.\n"
 
 
 def test_all_places_are_fixed() -> None:
@@ -133,8 +143,3 @@ def test_places_of_a_notebook_have_cells_and_places_on_one_line_are_counted() ->
     assert cells[0].message == "2 cats in this file (cell 2, line 1; cell 4, line 1). In the first, in line 1"
     (near,) = by_cause(RunResult((place(3), place(3)))).findings
     assert near.message.startswith("2 cats in this file (line 3).")
-
-
-def test_places_come_back_in_the_order_of_lines() -> None:
-    findings = (place(1), place(2, cause=""), place(3))
-    assert tuple(every_place(by_cause(RunResult(findings)).findings)) == findings

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from torchlint import schema
+from torchlint.cli.main import main
 from torchlint.config import other_tools
 from torchlint.config.config import KEYS, Config, ConfigError, read_value
 from torchlint.config.configurations import load
@@ -238,6 +239,53 @@ def test_single_values_of_the_command_line_are_read_alike() -> None:
     assert read_value("fail-on", "never", "--fail-on") is None
     with pytest.raises(ConfigError, match=r"^--target-torch must be a torch version"):
         read_value("target-torch", "new", "--target-torch")
+
+
+MANY = """
+select = []
+ignore = ["TL999", "copys"]
+fail-on = "nevr"
+selct = ["TL1"]
+[severity]
+TL101 = "high"
+loading = "warnin"
+[world]
+acelerators = 2
+options = { ok = [1], "!" = true }
+[rules.nope]
+"""
+
+
+def test_all_mistakes_are_reported_at_once_each_on_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("torchlint.toml").write_text(MANY, encoding="utf-8")
+    assert main(["--no-cache", "."]) == 2
+    said = capsys.readouterr().err.splitlines()
+    expected = [
+        "select selects no rule; name some, or remove the key",
+        "fail-on must be one of error, warning, info, never, not 'nevr'; did you mean 'never'?",
+        "unknown key 'selct'; did you mean 'select'?",
+        "severity at 'TL101' must be one of",
+        "severity at 'loading' must be one of",
+        "world has no key 'acelerators'; did you mean 'accelerators'?",
+        "world at options must give 'ok'",
+        "world at options holds '!'",
+        "rules.'nope' names no rule; `torchlint rules` lists them",
+        "ignore: no rule has the id 'TL999'",
+        "ignore: there is no rule, topic, group, prefix or preset 'copys'; did you mean 'copies'?",
+    ]
+    assert len(said) == len(expected)
+    for line, words in zip(said, expected, strict=True):
+        assert line.startswith(f"torchlint: error: torchlint.toml: {words}")
+
+
+def test_mistakes_of_an_extended_file_are_reported_with_those_of_the_file() -> None:
+    Path("base.toml").write_text('fail-on = "nevr"\n', encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        read('extend = "base.toml"\nselect = "TL1"\n')
+    assert [message.partition(" must")[0] for message in caught.value.messages] == [
+        "base.toml: fail-on",
+        "torchlint.toml: select",
+    ]
 
 
 def options(**table: Any) -> Any:

@@ -179,10 +179,27 @@ def test_evidence_is_linted_with(recorded: Path) -> None:
     assert linted(recorded, "--evidence", "ev/observations.json")["findings"] == document["findings"]
 
 
+def test_what_was_seen_costs_what_the_verdicts_of_the_same_run_say(recorded: Path) -> None:
+    seen = {
+        (found["path"], found["line"], found["rule"]): sum(
+            one["microseconds"] / one["steps"] for one in found.get("seen", ()) if not one["evaluates"]
+        )
+        for found in linted(recorded, "--evidence", "ev")["findings"]
+    }
+    report = json.loads((recorded / "report.json").read_text(encoding="utf-8"))
+    judged = {
+        (found["path"], found["line"], found["rule"]): found["verdict"]["cost_us"]
+        for found in report["findings"]
+        if found["verdict"]["cost_us"] and found["verdict"]["phase"] == "training"
+    }
+    assert len(judged) > 2
+    assert {place: seen[place] for place in judged} == pytest.approx(judged)
+
+
 @pytest.mark.parametrize("form", ["text", "github", "gitlab", "junit", "html"])
 def test_reports_say_what_was_seen(recorded: Path, form: str) -> None:
     done = run(recorded, "-m", "torchlint", "--isolated", "--evidence", "ev", "--output-format", form, "helper.py")
-    assert "seen in the run: 1 wait for the device a step, 10 us" in done.stdout, done.stderr
+    assert "seen in the run: 1 wait for the device a step, about 10 us (modeled)" in done.stdout, done.stderr
 
 
 def test_cached_results_are_those_with_the_evidence_that_was_given(recorded: Path) -> None:

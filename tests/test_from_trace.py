@@ -410,3 +410,34 @@ def test_all_reads_of_a_finding_are_its_own_and_one_line_of_the_report() -> None
     (marked,) = [each for each in joined.findings if each.rule == "TL301"]
     assert seen_lines(marked) == ["seen in the run: 2 waits for the device a step, 40 us (20 %)"]
     assert [one.line for one in joined.unreported] == [9]
+
+
+BATCHES = """import torch
+from torch.utils.data import DataLoader
+
+def train(model, dataset, optimizer):
+    model.cuda()
+    total = 0.0
+    for x in DataLoader(dataset, num_workers=4):
+        loss = model(x.cuda()).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total
+"""
+
+
+def test_a_copy_of_a_batch_costs_what_it_costs_once_at_its_loader() -> None:
+    findings = lint_source(BATCHES, "train.py").findings
+    copy = Observed("pageable-upload", "train.py", 8, 4, 4, 80.0, "t.json")
+    joined = {found.rule: found.seen for found in join(findings, [copy]).findings if found.seen}
+    assert joined == {"TL401": (copy,), "TL202": (copy._replace(microseconds=0.0),)}
+
+
+def test_of_two_findings_on_a_line_the_one_at_the_expression_has_what_was_seen_there() -> None:
+    (found,) = (one for one in lint_source(TWICE, "train.py").findings if one.rule == "TL301")
+    beside = found._replace(rule="TL303", span=found.span._replace(column=1, end_column=6))
+    wait = Observed("wait", "train.py", 10, 4, 4, 80.0, "t.json", columns=(18, 29))
+    assert [bool(one.seen) for one in join([beside, found], [wait]).findings] == [False, True]
+    both = join([beside, found], [wait._replace(columns=None)]).findings
+    assert sorted(one.microseconds for each in both for one in each.seen) == [0.0, 80.0]

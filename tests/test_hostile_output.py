@@ -230,7 +230,7 @@ def test_formats_for_programs_keep_the_path(tmp_path: Path, name: str) -> None:
 
 
 def test_a_name_that_would_be_a_command_is_shown_as_a_path_of_the_file(commands: Path) -> None:
-    done = torchlint(commands, "--output-format", "concise", "::stop-commands::x.py")
+    done = torchlint(commands, "--output-format", "concise", "--show-info", "::stop-commands::x.py")
     assert done.stdout.startswith(b"./::stop-commands::x.py:2:")
 
 

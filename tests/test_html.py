@@ -234,10 +234,42 @@ def test_keys_lead_from_finding_to_finding(chromium: Any, report: Path) -> None:
         assert seen.evaluate("[...document.querySelectorAll('details.fold')].every(fold => fold.open)")
 
 
+def test_a_page_begins_with_what_costs_most_and_its_files_come_in_that_order() -> None:
+    cheap = finding(path="a.py", severity=Severity.INFO, message="cheap")
+    text = page(cheap, finding(path="z.py", message="costly"))
+    assert text.index("What costs most") < text.index("costly") < text.index("cheap") < text.index("<h2>Rules")
+    assert re.findall(r'<h3><span class="path">(.*?)<', text) == ["z.py", "a.py"]
+
+
+def test_findings_are_searched_and_filtered_with_the_keyboard(chromium: Any, tmp_path: Path) -> None:
+    cheap = finding(path="a.py", severity=Severity.INFO, rule="TL401", message="pin the memory", fix=None)
+    path = tmp_path / "report.html"
+    path.write_text(page(cheap, finding(path="z.py")), encoding="utf-8")
+    with opened(chromium, path) as seen:
+        visible = "[...document.querySelectorAll('.card')].filter((one) => one.checkVisibility()).length"
+        shown = "document.getElementById('matches').textContent"
+        assert (seen.evaluate(visible), seen.evaluate(shown)) == (2, "2 of 2 shown")
+        seen.page.keyboard.press("/")
+        seen.page.keyboard.type("MEMORY a.py")
+        assert (seen.evaluate(visible), seen.evaluate(shown)) == (1, "1 of 2 shown")
+        assert seen.evaluate("[...document.querySelectorAll('section.file')].filter((one) => one.hidden).length") == 1
+        seen.page.keyboard.press("Escape")
+        assert seen.evaluate(visible) == 2
+        seen.page.get_by_label("info").uncheck()
+        assert seen.evaluate(visible) == 1
+        seen.page.get_by_label("info").check()
+        seen.page.get_by_label("Rule").select_option("TL401")
+        assert seen.evaluate(visible) == 1
+        seen.page.get_by_label("only with a fix").check()
+        assert seen.evaluate(shown) == "0 of 2 shown"
+        seen.evaluate("document.querySelector('.costliest a').click()")
+        assert seen.evaluate(visible) == 2, "a link to a finding shows it"
+
+
 def test_everything_can_be_reached_with_the_tab_key(chromium: Any, report: Path) -> None:
     with opened(chromium, report) as seen:
         wanted = seen.evaluate(
-            "[...document.querySelectorAll('a[href], button, summary, pre[tabindex]')]"
+            "[...document.querySelectorAll('a[href], button, summary, pre[tabindex], input, select')]"
             ".filter(e => e.checkVisibility()).length"
         )
         reached = set()
@@ -245,7 +277,7 @@ def test_everything_can_be_reached_with_the_tab_key(chromium: Any, report: Path)
             seen.page.keyboard.press("Tab")
             reached.add(
                 seen.evaluate(
-                    "[...document.querySelectorAll('a[href], button, summary, pre[tabindex]')]"
+                    "[...document.querySelectorAll('a[href], button, summary, pre[tabindex], input, select')]"
                     ".indexOf(document.activeElement)"
                 )
             )

@@ -40,7 +40,7 @@ def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path, target: str) 
             os.mkfifo(tmp_path / name)
         else:
             (tmp_path / name).symlink_to(target)
-    command = [sys.executable, "-m", "torchlint", "--output-format", "concise", "src"]
+    command = [sys.executable, "-m", "torchlint", "--output-format", "concise", "--show-info", "src"]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         try:
             assert running.wait(120) == 1

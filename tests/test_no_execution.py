@@ -74,7 +74,7 @@ METHODS = [
 @pytest.mark.parametrize("method", METHODS)
 def test_the_console_script_executes_nothing_of_the_tree(tmp_path: Path, tree: Path, mark: Path, method: str) -> None:
     assert traps.plant(tree, mark, spare=set()) > 200
-    started = launch(tree, script(tmp_path, method), "--jobs", "2", "--output-format", "concise", ".")
+    started = launch(tree, script(tmp_path, method), "--jobs", "2", "--output-format", "concise", "--show-info", ".")
     assert_linted_and_nothing_executed(started, mark)
 
 
@@ -88,7 +88,7 @@ def test_fixing_executes_nothing_of_the_tree(tmp_path: Path, tree: Path, mark: P
 
 def test_python_dash_m_executes_nothing_but_what_python_itself_imports_first(tree: Path, mark: Path) -> None:
     assert traps.plant(tree, mark, spare=traps.imported_by_python()) > 200
-    done = launch(tree, "-m", "torchlint", "--jobs", "2", "--output-format", "concise", ".")
+    done = launch(tree, "-m", "torchlint", "--jobs", "2", "--output-format", "concise", "--show-info", ".")
     assert_linted_and_nothing_executed(done, mark)
 
 
@@ -121,6 +121,6 @@ def test_nothing_is_asked_of_the_network(tmp_path: Path, tree: Path) -> None:
         "sys.exit(run())\n",
         encoding="utf-8",
     )
-    done = launch(tree, str(watch), "--jobs", "2", "--output-format", "concise", ".")
+    done = launch(tree, str(watch), "--jobs", "2", "--output-format", "concise", "--show-info", ".")
     assert (done.returncode, done.stderr) == (0, "")
     assert "TL104" in done.stdout

@@ -235,7 +235,7 @@ def test_comments_for_rules_that_are_not_installed_say_so_unless_they_may_be_for
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     Path("a.py").write_text("x = 1  # torchlint: ignore[ACME001]\ny = 2  # noqa: ACME001\n", encoding="utf-8")
-    said = printed(capsys, 0, "--output-format", "concise", "a.py")
+    said = printed(capsys, 0, "--output-format", "concise", "--show-info", "a.py")
     assert "unknown rule 'ACME001' in a suppression; install the package that has it, or remove it" in said
     assert said.count("TL001") == 1
 
@@ -358,7 +358,7 @@ def test_processes_that_are_not_forked_load_the_rules_as_well(tmp_path: Path, me
         "from torchlint.cli.main import main\n"
         "if __name__ == '__main__':\n"
         f"    multiprocessing.set_start_method({method!r})\n"
-        "    sys.exit(main(['--no-cache', '--jobs', '2', '--output-format', 'concise', '.']))\n",
+        "    sys.exit(main(['--no-cache', '--jobs', '2', '--output-format', 'concise', '--show-info', '.']))\n",
         encoding="utf-8",
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), *filter(None, sys.path)])}

@@ -171,7 +171,8 @@ def test_json_and_junit_have_no_error_and_count_what_was_not_checked(capsys: pyt
     (found,) = document["findings"]
     assert (found["rule"], found["severity"], found["line"]) == ("TL000", "info", 2)
     assert document["errors"] == []
-    assert (document["summary"]["error"], document["summary"]["unchecked"]) == (0, 1)
+    summary = document["summary"]
+    assert (summary["error"], summary["info"], summary["notices"], summary["unchecked"]) == (0, 0, 1, 1)
     assert 'failures="0" errors="0"' in lint(capsys, "--output-format", "junit", a=PYTHON2)[1]
 
 

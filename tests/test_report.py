@@ -24,12 +24,14 @@ from torchlint.model import (
     Finding,
     Fix,
     Heat,
+    Loop,
     Problem,
     RuleInfo,
     RunResult,
     Safety,
     Severity,
     Span,
+    Understood,
 )
 from torchlint.report import FORMATS, ReportOptions, no_source, renderer, snippet, split_lines
 
@@ -228,7 +230,7 @@ def test_statistics_list_the_rules_by_count() -> None:
 )
 def test_the_closing_sentence_counts_correctly(run: RunResult, sentence: str) -> None:
     assert rendered("text", run, show_info=True).splitlines()[-1] == sentence
-    assert rendered("concise", run).splitlines()[-1] == sentence
+    assert rendered("concise", run, show_info=True).splitlines()[-1] == sentence
 
 
 def test_the_concise_report_has_one_line_for_each_finding_and_problem() -> None:
@@ -238,6 +240,17 @@ def test_the_concise_report_has_one_line_for_each_finding_and_problem() -> None:
         "pkg/train.py:4:9: TL101 tensor-copies-ndarray warning: two lines",
         "gone.py:3: error: cannot be read: No such file",
     ]
+
+
+@pytest.mark.parametrize("show_info", [True, False])
+def test_the_concise_report_shows_the_findings_and_the_ending_of_the_text_report(show_info: bool) -> None:
+    loops = (Loop("train.py", 9, "training", waits=2, copies=1, warned=1),)
+    advice = ADVICE._replace(message="pin it")
+    run = run_of(FINDING, advice, understood=Understood(loops, on_accelerator=True))
+    text, concise = (rendered(name, run, show_info=show_info, width=500) for name in ("text", "concise"))
+    assert concise.splitlines()[-2:] == text.splitlines()[-2:]
+    assert (advice.message in text, advice.message in concise) == (show_info, show_info)
+    assert FINDING.message in concise
 
 
 # Source lines
@@ -435,6 +448,7 @@ def test_the_json_document_has_exactly_the_keys_of_the_schema() -> None:
             "error": 0,
             "warning": 1,
             "info": 0,
+            "notices": 0,
             "files": 12,
             "suppressed": 2,
             "baselined": 0,

@@ -237,7 +237,9 @@ async def test_a_configuration_is_created_to_switch_a_rule_off(tmp_path: Path) -
         assert with_edits("", change.edits) == 'ignore = ["TL103"]\n'
 
 
-async def test_hovering_over_a_finding_shows_the_page_of_its_rule(editor: Editor, folder: Path) -> None:
+async def test_hovering_over_a_finding_says_in_three_lines_and_a_link_what_its_rule_is_about(
+    editor: Editor, folder: Path
+) -> None:
     uri = editor.open(folder / "hover.py", GUILTY)
 
     async def hover(line: int, character: int) -> types.Hover | None:
@@ -250,7 +252,14 @@ async def test_hovering_over_a_finding_shows_the_page_of_its_rule(editor: Editor
     assert found is not None
     assert isinstance(found.contents, types.MarkupContent)
     assert found.contents.kind == types.MarkupKind.Markdown
-    assert found.contents.value.startswith("# TL103 `python-data-factory`")
+    lines = found.contents.value.split("\n\n")
+    assert [line.partition(":")[0] for line in lines[:3]] == [
+        "**TL103 python-data-factory**",
+        "Why it costs",
+        "When to leave it",
+    ]
+    assert lines[3].endswith("docs/rules/python-data-factory.md)")
+    assert len(lines) == 4
     assert await hover(0, 0) is None
 
 

@@ -59,7 +59,10 @@ async def test_evidence_that_is_written_changed_or_deleted_is_noticed(tmp_path: 
         uri = editor.open(tmp_path / "a.py", TEXT)
         await said(editor, uri)
         kind = types.FileChangeType.Created
-        for times, words in ((10, "1 wait for the device a step, 10 us"), (20, "2 waits for the device a step, 20 us")):
+        for times, words in (
+            (10, "1 wait for the device a step, about 10 us (modeled)"),
+            (20, "2 waits for the device a step, about 20 us (modeled)"),
+        ):
             path = record(tmp_path / "runs", times=times)
             if watches:
                 editor.tell(path, kind)
@@ -68,7 +71,7 @@ async def test_evidence_that_is_written_changed_or_deleted_is_noticed(tmp_path: 
         await said(editor, uri)
         await editor.until(lambda: any("is not JSON" in each.message for each in editor.shown))
         record(tmp_path / "runs")
-        await said(editor, uri, "1 wait for the device a step, 10 us")
+        await said(editor, uri, "1 wait for the device a step, about 10 us (modeled)")
         path.unlink()
         await said(editor, uri)
 
@@ -92,7 +95,7 @@ async def test_evidence_beside_a_wrong_configuration_is_read_once(tmp_path: Path
     project.write_text("")
     async with started(tmp_path, options=SETTING) as editor:
         uri = editor.open(tmp_path / "a.py", TEXT)
-        await said(editor, uri, "1 wait for the device a step, 10 us")
+        await said(editor, uri, "1 wait for the device a step, about 10 us (modeled)")
         project.write_text("[wrong")
         editor.tell(project)
         await editor.until(lambda: editor.published.get(project.as_uri()))
@@ -101,7 +104,7 @@ async def test_evidence_beside_a_wrong_configuration_is_read_once(tmp_path: Path
         await editor.until(lambda: editor.hint_refreshes > count)
         project.write_text("")
         editor.tell(project)
-        await said(editor, uri, "2 waits for the device a step, 20 us")
+        await said(editor, uri, "2 waits for the device a step, about 20 us (modeled)")
 
 
 # -- hints -------------------------------------------------------------------------------------------
@@ -114,7 +117,7 @@ async def test_lines_without_evidence_for_their_present_text_have_no_hint(tmp_pa
         await said(editor, uri)
         assert await editor.hints(uri) == []
         editor.change(uri, TEXT + "\n")
-        await said(editor, uri, "1 wait for the device a step, 10 us")
+        await said(editor, uri, "1 wait for the device a step, about 10 us (modeled)")
         assert len(await editor.hints(uri)) == 1
         for typed in ("(", "# typed"):
             editor.change(uri, TEXT + "\n" + typed)
@@ -140,7 +143,7 @@ async def test_a_setting_switches_hints_off(tmp_path: Path) -> None:
     options = {"settings": {"evidence": ["runs"], "showMeasured": False}}
     async with started(tmp_path, options=options) as editor:
         uri = editor.open(tmp_path / "a.py", TEXT)
-        await said(editor, uri, "1 wait for the device a step, 10 us")
+        await said(editor, uri, "1 wait for the device a step, about 10 us (modeled)")
         assert await editor.hints(uri) == []
 
 

@@ -48,7 +48,7 @@ def test_findings_are_sorted_by_severity_heat_topic_and_place() -> None:
     ]
     shown = [head.rpartition(" ")[2] for head in heads(rendered("text", run_of(*findings), show_info=True))]
     assert shown == ["TL101", "TL102", "TL103", "TL104", "TL105", "TL109", "TL107", "TL106", "TL108"]
-    assert heads(rendered("concise", run_of(*findings))) == [
+    assert heads(rendered("concise", run_of(*findings), show_info=True)) == [
         f"{f.path}:{f.span.line}:1: {f.rule}" for f in sorted(findings, key=lambda finding: finding.sort_key)
     ]
 

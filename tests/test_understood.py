@@ -112,6 +112,8 @@ class Weighted(Trainer):
 """
 ON_THE_CPU = "import torch\n\n\ndef norm(x):\n    return torch.linalg.norm(x)\n"
 
+NOTHING = {"waits": 0, "copies": 0, "warned": 0}
+
 
 @pytest.fixture(autouse=True)
 def _in_scratch_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,8 +168,8 @@ def test_programs_get_the_loops_with_their_kinds(capsys: pytest.CaptureFixture[s
     found = understood(capsys, train=TRAIN, utils=UTILS)
     assert found == {
         "loops": [
-            {"path": "train.py", "line": 11, "kind": "training", "cell": None},
-            {"path": "utils.py", "line": 6, "kind": "evaluation", "cell": None},
+            {"path": "train.py", "line": 11, "kind": "training", "cell": None, **NOTHING},
+            {"path": "utils.py", "line": 6, "kind": "evaluation", "cell": None, **NOTHING},
         ],
         "unresolved": [],
         "on_accelerator": True,
@@ -193,7 +195,7 @@ def test_loops_of_a_notebook_have_cells(capsys: pytest.CaptureFixture[str]) -> N
     book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     Path("book.ipynb").write_text(json.dumps(book), encoding="utf-8")
     (loop,) = understood(capsys)["loops"]
-    assert loop == {"path": "book.ipynb", "line": 6, "kind": "evaluation", "cell": 2}
+    assert loop == {"path": "book.ipynb", "line": 6, "kind": "evaluation", "cell": 2, **NOTHING}
 
 
 def test_a_model_without_a_loop_in_sight_runs_in_steps_of_no_kind(capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,3 +224,69 @@ def test_what_findings_call_a_training_step_is_recognized(
     assert "in every training step" in " ".join(report(capsys, "--show-info", *named).split())
     loops = understood(capsys, *named)["loops"]
     assert [f"{loop['path']}:{loop['line']}" for loop in loops if loop["kind"] == "training"] == recognized
+
+
+# -- what was found in the steps -----------------------------------------------------------------------
+
+READS = """
+import torch
+from torch.utils.data import DataLoader
+
+from losses import Loss
+
+
+def main(model, dataset, optimizer):
+    loader = DataLoader(dataset, pin_memory=True)
+    criterion = Loss()
+    model.to("cuda")
+    for x, y in loader:
+        loss = criterion(model(x.to("cuda", non_blocking=True)), y.to("cuda"))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+
+
+if __name__ == "__main__":
+    main(torch.nn.Linear(4, 4), torch.randn(8, 4), torch.optim.SGD([torch.zeros(1)]))
+"""
+LOSSES = """
+import torch
+
+
+class Loss(torch.nn.Module):
+    def forward(self, x, y):
+        if (x - y).abs().max() > 9:
+            x = x / 2
+        return (x - y).abs().mean()
+"""
+
+
+def test_waits_and_copies_of_a_loop_are_counted_also_those_in_other_files(capsys: pytest.CaptureFixture[str]) -> None:
+    (loop,) = understood(capsys, train=READS, losses=LOSSES)["loops"]
+    assert (loop["path"], loop["waits"], loop["copies"], loop["warned"]) == ("train.py", 2, 1, 2)
+    listed = json.loads(report(capsys, "--output-format", "json"))["findings"]
+    assert len(listed) == loop["waits"] + loop["copies"], "the findings are what is counted"
+
+
+def test_the_report_says_how_many_of_them_it_does_not_show(capsys: pytest.CaptureFixture[str]) -> None:
+    said = " ".join(report(capsys, train=READS, losses=LOSSES).split())
+    counted = "Recognized: training in train.py:12 (2 waits and 1 copy in its steps, 2 warned of)"
+    assert f"{counted}; --show-info lists the others." in said
+    assert f"{counted}." in " ".join(report(capsys, "--show-info").split())
+
+
+def test_all_that_is_warned_of_needs_no_further_word(capsys: pytest.CaptureFixture[str]) -> None:
+    reads = READS.replace('y.to("cuda")', "y")
+    said = report(capsys, train=reads, losses=LOSSES.replace("if (x - y).abs().max() > 9", "if x.ndim > 9"))
+    assert "Recognized: training in train.py:12 (1 wait in its steps).\n" in said
+
+
+def test_loops_with_most_findings_are_named_first_and_all_with_verbose(capsys: pytest.CaptureFixture[str]) -> None:
+    files = {f"a{number}": TRAIN for number in range(9)}
+    said = " ".join(report(capsys, train=READS, losses=LOSSES, utils=UTILS, **files).split())
+    assert "Recognized: training in train.py:12 (" in said
+    assert " and 6 more; evaluation" in said
+    verbose = " ".join(report(capsys, "-v").split())
+    assert all(f"{name}.py:11" in verbose for name in files)
+    assert " more; evaluation" not in verbose

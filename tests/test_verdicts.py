@@ -447,6 +447,28 @@ def test_what_no_rule_has_flagged_is_ranked_by_cost(tmp_path: Path) -> None:
     assert line.endswith(" (modeled): 10 copies to the device, 1.0 GB in all")
 
 
+def test_costs_of_findings_and_lines_add_up_to_the_cost_of_a_step(tmp_path: Path) -> None:
+    recorded = Recorded(tmp_path, ITEM, READS, evidence=(Evidence(4, 5, "read as well"),))
+    (first,) = recorded.order.findings.values()
+    other = first._replace(rule="TL302", span=Span(4, 5, 4, 12), evidence=(Evidence(1, 10, "read as well"),))
+    order.write(replace(recorded.order, findings={"0": first, "1": other}, recipes={"0": READS, "1": READS}))
+    recorded.process(
+        recorded.event("sync", ITEM, 20),
+        recorded.at([4, 4, 4, 11], "sync", 10),
+        recorded.at([1, 9, 1, 15], "sync", 10),
+        recorded.at([2, 8, 2, 20], "sync", 10),
+        recorded.at([2, 4, 2, 5], "upload", 10, bytes=8, pinned=True, non_blocking=True),
+        mark={"begun": 10},
+        marks={name: {"placed": True, "begun": 10, "ended": 10, "ns": 0, "first": 0, "changed": 0} for name in "01"},
+    )
+    judged = recorded.judged()
+    assert [verdict.status for verdict in judged.verdicts] == [Status.CONFIRMED] * 2
+    assert "some of these are the events of TL30" in render(judged)
+    costs = [verdict.cost or 0.0 for verdict in judged.verdicts] + [spot.cost for spot in judged.hot]
+    assert sum(costs) + judged.rest == pytest.approx(judged.answer.blocked)
+    assert all(costs)
+
+
 def test_copies_that_nothing_waits_for_from_pinned_memory_are_not_listed(tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, ITEM, READS)
     recorded.process(

@@ -116,7 +116,13 @@ def test_a_misspelled_command_is_an_error_with_the_nearest(
     assert error(capsys, word, "train.py") == said
 
 
-@pytest.mark.parametrize("word", ["chek", "rles"])
+def test_the_command_of_other_linters_points_to_the_one_that_explains_a_rule(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert error(capsys, "explain", "TL301") == "there is no command 'explain'; write `torchlint rule TL301`"
+
+
+@pytest.mark.parametrize("word", ["chek", "rles", "explain"])
 def test_a_path_that_looks_like_a_misspelled_command_is_linted(word: str, folder: Path) -> None:
     (folder / word).mkdir()
     (folder / word / "a.py").write_text("import torch\nx = torch.zeros(3)\n", encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from textwrap import dedent, indent
 
@@ -522,3 +523,29 @@ def test_files_that_are_given_by_their_content_are_in_the_same_world(
     contents = {f"{name}.py": program(SWITCH, "if args.use_wandb").encode() for name in ("train", "old")}
     found = session.run(sorted(contents), plan, given=contents).findings
     assert [(f.path, f.severity.value) for f in found] == [("old.py", "info"), ("train.py", "warning")]
+
+
+# -- names that match nothing ----------------------------------------------------------------------
+
+
+def said(folder: Path, capsys: pytest.CaptureFixture[str], *paths: str) -> list[str]:
+    main(["--no-cache", *(paths or [str(folder)])])
+    text = " ".join(capsys.readouterr().out.split())
+    return re.findall(r"world\.\w+: '[^']+' (?:matches|occurs) [^.]*\.", text)
+
+
+def test_names_that_match_are_not_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = 'options = { use_wandb = true, no-cuda = true }\nprograms = ["train.py"]'
+    write(tmp_path, world, **apart(f"{SWITCH}; parser.add_argument('--cuda')", "if args.use_wandb"))
+    assert said(tmp_path, capsys) == []
+
+
+def test_names_that_match_nothing_are_said_where_the_whole_project_is_linted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = 'options = { use-wandbb = true }\nprograms = ["tarin.py", "train.py"]'
+    write(tmp_path, world, **apart(SWITCH, "if args.use_wandb"))
+    option, program = sorted(said(tmp_path, capsys))
+    assert option == "world.options: 'use_wandbb' occurs in none of the linted files, so it changes nothing."
+    assert program == "world.programs: 'tarin.py' matches none of the linted files."
+    assert said(tmp_path, capsys, str(tmp_path / "options.py")) == []

@@ -31,6 +31,29 @@ def page(info: RuleInfo) -> str:
     return f"# {info.id} `{info.name}`\n\n{facts}{origin}\n{info.documentation.strip()}\n"
 
 
+def brief(info: RuleInfo) -> str:
+    """A rule in three lines: what it finds, why that costs, when to leave it; and a link to its page, if it has one.
+
+    A rule of another package may say less.
+    """
+    why, leave = (_beginning(info.documentation, title) for title in ("Why it costs", "When to leave it"))
+    lines = [
+        f"**{info.id} {info.name}**: {info.summary}.",
+        *([f"Why it costs: {why}"] if why else []),
+        *([f"When to leave it: {leave}"] if leave else []),
+        *([f"[The page of the rule]({info.url})"] if info.url else []),
+    ]
+    return "\n\n".join(lines)
+
+
+def _beginning(documentation: str, title: str) -> str:
+    """The first sentence of a section."""
+    _, _, section = f"\n{documentation}\n".partition(f"\n## {title}\n")
+    paragraph = " ".join(section.strip().partition("\n\n")[0].split())
+    sentence = paragraph.partition(". ")[0]
+    return f"{sentence.rstrip(':.')}." if sentence and not sentence.startswith("#") else ""
+
+
 def table(infos: Iterable[RuleInfo]) -> str:
     """The table of all rules, in Markdown."""
     rows = ["| rule | name | finds | group | severity | fix |", "| --- | --- | --- | --- | --- | --- |"]

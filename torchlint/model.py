@@ -114,7 +114,9 @@ class Observed(NamedTuple):
     ``source`` is the file it was read from. Where the recording does not name the line, ``function`` is the function
     that it is in, and ``lines`` are all that it may be, in order, of which ``line`` is the first; without ``lines``,
     ``line`` is the first of the function. ``detail`` is what
-    the recording itself says, on one line. ``idle_us`` is how much of the time left the GPU without work.
+    the recording itself says, on one line. ``idle_us`` is how much of the time left the GPU without work. ``evaluates``
+    says that the steps are those of an evaluation, ``modeled`` that the time is that of a price list, and ``columns``
+    where on the line the expression begins and ends, if that is known and on one line.
     """
 
     kind: str
@@ -129,6 +131,9 @@ class Observed(NamedTuple):
     share: float | None = None
     detail: str = ""
     idle_us: float = 0.0
+    evaluates: bool = False
+    modeled: bool = False
+    columns: tuple[int, int] | None = None
 
 
 class Recording(NamedTuple):
@@ -138,6 +143,7 @@ class Recording(NamedTuple):
     ``steps_us`` that of all steps; ``totals`` are count and microseconds
     of each kind in all steps, ``unmatched`` are lines without a file among those of the run, as ``path:line``, and
     ``notes`` say what it lacks. ``idle_us`` is how long waits and copies left the GPU without work in all steps.
+    ``evaluates`` and ``modeled`` are those of the totals, as in :class:`Observed`.
     """
 
     source: str
@@ -149,6 +155,8 @@ class Recording(NamedTuple):
     notes: tuple[str, ...] = ()
     steps_us: float | None = None
     idle_us: float = 0.0
+    evaluates: bool = False
+    modeled: bool = False
 
 
 class Recorded(NamedTuple):
@@ -165,7 +173,8 @@ class Finding(NamedTuple):
     these lines. ``None`` means that no comment can suppress it. In a notebook, lines count from the beginning of
     ``cell``, which counts all cells from 1. ``cause`` says in the plural what places of the file have in common, such
     as ``requests for CUDA``. Reports show those of one rule, severity and cause as one finding, whose ``places`` are
-    the findings that it stands for. ``seen`` is what recordings of runs show at its lines.
+    the findings that it stands for. ``seen`` is what recordings of runs show at its lines. ``step`` is the loop that
+    makes the steps in which it happens, by path and line, where that is known from following the program.
     """
 
     rule: str
@@ -184,6 +193,7 @@ class Finding(NamedTuple):
     cause: str = ""
     places: tuple[Finding, ...] = ()
     seen: tuple[Observed, ...] = ()
+    step: tuple[str, int] | None = None
 
     @property
     def is_notice(self) -> bool:
@@ -262,13 +272,17 @@ class Loop(NamedTuple):
     """A loop that runs once for each batch, or a method that a framework calls for each batch, with its position.
 
     ``kind`` says what a step does: ``training``, ``evaluation``, or ``batches`` if the file does not show it. In a
-    notebook, the line counts from the beginning of ``cell``.
+    notebook, the line counts from the beginning of ``cell``. ``waits`` and ``copies`` are the findings about waits and
+    copies in its steps, of any severity, and ``warned`` are those of them that are no infos.
     """
 
     path: str
     line: int
     kind: str
     cell: int | None = None
+    waits: int = 0
+    copies: int = 0
+    warned: int = 0
 
 
 class Unresolved(NamedTuple):

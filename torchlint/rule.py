@@ -158,6 +158,7 @@ class Rule:
                 fix=self._as_in_tests(node, fix),
                 statement=self.module.statement_lines(node),
                 cause=cause,
+                step=self.module.followed.step_of(self.module.heat_analysis.enclosing_step(node)),
             )
         )
 

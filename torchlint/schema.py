@@ -151,6 +151,7 @@ _OF_WORLD: Mapping[str, dict[str, Any]] = {
     "accelerators": {"type": "integer", "minimum": 0, "default": 1},
 }
 _KINDS: Mapping[str, dict[str, Any]] = {
+    "selection": {"type": "array", "items": {"$ref": "#/definitions/selector"}, "minItems": 1},
     "selectors": {"$ref": "#/definitions/selectors"},
     "globs": _STRINGS,
     "table": {"type": "object", "additionalProperties": {"$ref": "#/definitions/selectors"}},

@@ -151,7 +151,7 @@ def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
 def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> RunResult:
     from torchlint.cli import recorded
     from torchlint.cli.progress import Bar
-    from torchlint.run import session
+    from torchlint.run import session, unmatched
 
     found = _found(paths, what)
     prepared = _prepared(arguments, paths, found.files, what)
@@ -161,6 +161,7 @@ def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> 
         options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
         run = session.run(files, what, given=given, **options)
     run = _with_what_was_found(run, found)
+    run = run._replace(notes=(*run.notes, *unmatched.notes(paths, found.files, what)))
     run = prepared.finish(run, prepared.narrowing.narrowed(run)) if prepared is not None else run
     return with_recordings(run)
 
@@ -291,7 +292,7 @@ def _write(arguments: argparse.Namespace, what: Plan, run: RunResult, stream: Te
     from torchlint.report import renderer
     from torchlint.report.causes import by_cause
 
-    run = by_cause(run)
+    run = by_cause(run, whole=bool(arguments.verbose))
     text = renderer(arguments.output_format)(run, _report_options(arguments, what, run, stream))
     if arguments.output_file:
         write_file("--output-file", arguments.output_file, text)

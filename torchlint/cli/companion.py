@@ -13,7 +13,7 @@ from torchlint.base.version import installation
 from torchlint.cli import terminal
 from torchlint.cli.output import Failure, colored, need, print_text, write_file
 from torchlint.cli.settings import configured
-from torchlint.config.config import Config, ConfigError
+from torchlint.config.config import Config
 from torchlint.config.files import read_budget
 from torchlint.confirm import again, evidence, lasting, launch, order, prepare, prices
 from torchlint.confirm.budget import BudgetProblem
@@ -213,22 +213,17 @@ class _Progress:
 def _verdict(arguments: argparse.Namespace) -> int:
     need(arguments.output_format)
     ordered = order.read(arguments.directory)
-    try:
-        plan = _plan(arguments, ordered.script or ".")
-        price_list = _prices(arguments)
-        seen = _evidence(ordered, price_list)
-        changed = order.stale(ordered, {} if ordered.lint else seen.sources)
-        if changed is not None:
-            raise Failure(
-                f"{changed}: is not what it was when the evidence was recorded; run `torchlint confirm` again"
-            )
-        seen.notes += [f"{path} has changed since; this is what it was" for path in order.changed(ordered)]
-        if ordered.lint:
-            ordered = prepare.adopted(ordered, plan)
-        ordered = again.with_findings(ordered, seen, price_list, plan)
-        judged = result(ordered, seen, price_list, _budget(arguments, plan.config))
-    except ConfigError as error:
-        raise Failure(str(error)) from None
+    plan = _plan(arguments, ordered.script or ".")
+    price_list = _prices(arguments)
+    seen = _evidence(ordered, price_list)
+    changed = order.stale(ordered, {} if ordered.lint else seen.sources)
+    if changed is not None:
+        raise Failure(f"{changed}: is not what it was when the evidence was recorded; run `torchlint confirm` again")
+    seen.notes += [f"{path} has changed since; this is what it was" for path in order.changed(ordered)]
+    if ordered.lint:
+        ordered = prepare.adopted(ordered, plan)
+    ordered = again.with_findings(ordered, seen, price_list, plan)
+    judged = result(ordered, seen, price_list, _budget(arguments, plan.config))
     _write(arguments, judged, sys.stdout)
     return FOUND if judged.fails(plan.config.fail_on) else CLEAN
 

@@ -6,10 +6,14 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from torchlint.base.version import __version__
 from torchlint.cli import disguised
 from torchlint.cli.output import CLEAN, FAILED, INTERRUPTED, Failure
+
+if TYPE_CHECKING:
+    from torchlint.config.config import ConfigError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,17 +34,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return FAILED
     except Failure as failure:
-        return _failed(str(failure))
+        return _failed(*failure.args)
     except OSError as error:
         _drop_output()
         return _failed(f"{error.filename or _nameless()}: {error.strerror or type(error).__name__}")
 
 
-def _failed(reason: str) -> int:
-    """Print in one escaped line why torchlint cannot do its work."""
+def _failed(*reasons: str) -> int:
+    """Print why torchlint cannot do its work, each reason in one escaped line."""
     from torchlint.text.visible import visible
 
-    print(f"torchlint: error: {visible(reason)}", file=sys.stderr)
+    for reason in reasons:
+        print(f"torchlint: error: {visible(reason)}", file=sys.stderr)
     return FAILED
 
 
@@ -91,7 +96,19 @@ def _run(given: list[str]) -> int:
         status: int = getattr(lookups, arguments.command)(arguments)
         return status
     except ConfigError as error:
-        raise Failure(str(error)) from None
+        raise Failure(*_mistakes(error)) from None
+
+
+def _mistakes(error: ConfigError) -> tuple[str, ...]:
+    """Everything that is wrong with a configuration, also names that are no rules."""
+    from torchlint.config.config import ConfigError
+    from torchlint.config.scopes import every_mistake
+    from torchlint.run import registry
+
+    try:
+        return every_mistake(error, registry.load()) if error.rest is not None else error.messages
+    except ConfigError as other:  # of a package with rules
+        return (*error.messages, *other.messages)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def with_command(arguments: Sequence[str]) -> list[str]:
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version", "-V"):
         return list(arguments)
     if arguments:
-        refuse_unknown(arguments[0], COMMANDS)
+        refuse_unknown(arguments, COMMANDS)
     return ["check", *arguments]
 
 

@@ -11,7 +11,7 @@ CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 
 class Failure(Exception):
-    """torchlint cannot do its work; a one-line reason with advice."""
+    """torchlint cannot do its work: the reason on one line, with advice; or several such reasons."""
 
 
 def need(output_format: str) -> None:

@@ -83,10 +83,17 @@ class Parser(argparse.ArgumentParser):
         return f"--{close}" if close else None
 
 
-def refuse_unknown(word: str, commands: Sequence[str]) -> None:
-    """Raise :class:`Failure` for a first word that is neither a path nor a command, but nearly a command."""
+# Commands of other linters, and what they are called here.
+_OTHER_NAMES = {"explain": "rule"}
+
+
+def refuse_unknown(given: Sequence[str], commands: Sequence[str]) -> None:
+    """Raise :class:`Failure` if the first word is neither a path nor a command, but means or resembles one."""
+    word = given[0]
     if not word.isidentifier() or os.path.lexists(word):
         return
+    if word in _OTHER_NAMES:
+        raise Failure(f"there is no command {word!r}; write `torchlint {' '.join([_OTHER_NAMES[word], *given[1:]])}`")
     from torchlint.config.values import nearest
 
     names: list[str] = []

@@ -1,13 +1,14 @@
 """Configuration: from ``[tool.torchlint]`` or ``torchlint.toml`` to a frozen :class:`Config`.
 
 This module knows the keys and how to validate them; ``torchlint.config.files`` reads the files. Callers tell it which
-rules exist. Every error is one line that names the file, the key and what to do.
+rules exist. Every mistake is one line that names the file, the key and what to do.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from torchlint.config.values import (
@@ -19,6 +20,7 @@ from torchlint.config.values import (
     globs,
     ignores,
     seconds,
+    selection,
     severities,
     strings,
     tables,
@@ -90,11 +92,36 @@ class Config(NamedTuple):
 
 
 class ConfigError(Exception):
-    """A one-line error that names the file, the key and what to do."""
+    """What is wrong with a configuration: for each mistake one line that names the file, the key and what to do.
 
-    def __init__(self, message: str) -> None:
-        # File names and keys may contain anything; the error stays one escaped line.
-        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
+    ``rest`` is what the configuration says apart from that, for further checks.
+    """
+
+    def __init__(self, *messages: str, rest: Config | None = None) -> None:
+        # File names and keys may contain anything; each message stays one escaped line.
+        self.messages = tuple("".join(c if c.isprintable() else ascii(c)[1:-1] for c in each) for each in messages)
+        self.rest = rest
+        super().__init__("\n".join(self.messages))
+
+
+class Mistakes:
+    """Collects the mistakes of a configuration, so that all of them are reported at once."""
+
+    def __init__(self) -> None:
+        self.messages: dict[str, None] = {}
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after an error."""
+        try:
+            yield
+        except ConfigError as error:
+            self.messages.update(dict.fromkeys(error.messages))
+
+    def report(self, rest: Config | None = None) -> None:
+        """Raise what was noted, if anything was."""
+        if self.messages:
+            raise ConfigError(*self.messages, rest=rest)
 
 
 class Key(NamedTuple):
@@ -109,7 +136,7 @@ KEYS: Mapping[str, Key] = {
     "extend": Key(
         "extended", "file", "The configuration file that this one extends, relative to this one; its own keys win."
     ),
-    "select": Key("select", "selectors", "Rules to run, instead of those that are on by default."),
+    "select": Key("select", "selection", "Rules to run, instead of those that are on by default."),
     "extend-select": Key("extend_select", "selectors", "Rules to run in addition to the selected ones."),
     "ignore": Key("ignore", "selectors", "Rules not to run; the more specific selector wins."),
     "per-file-ignores": Key("per_file_ignores", "table", "Rules not to report in files that match a glob."),
@@ -139,7 +166,7 @@ def read_value(key: str, value: object, where: str) -> Any:
     try:
         return _READERS[KEYS[key].kind](value)
     except WrongValue as wrong:
-        raise ConfigError(f"{where} {wrong}") from None
+        raise ConfigError(*(f"{where} {each}" for each in wrong.args)) from None
 
 
 def source_of(config: Config) -> str:
@@ -148,6 +175,7 @@ def source_of(config: Config) -> str:
 
 
 _READERS: Mapping[str, Callable[[object], Any]] = {
+    "selection": selection,
     "selectors": strings,
     "globs": globs,
     "table": ignores,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from torchlint.base import limits, paths
 from torchlint.base.inputs import CONFIGURATION, read
-from torchlint.config.config import KEYS, TABLE, Config, ConfigError, PathLike, read_value
+from torchlint.config.config import KEYS, TABLE, Config, ConfigError, Mistakes, PathLike, read_value
 from torchlint.config.extending import extending
 from torchlint.config.values import advice, kind, quote
 
@@ -65,13 +65,15 @@ def explicitly(path: PathLike) -> Config:
 
 def _config(file: _File) -> Config:
     """The configuration in a file, with those that it extends."""
-    chain = [file]
-    while _EXTEND in chain[-1].table:
-        chain.append(_extended(chain))
+    chain, mistakes = [file], Mistakes()
+    with mistakes.noted():
+        while _EXTEND in chain[-1].table:
+            chain.append(_extended(chain))
     config = None
     for each in reversed(chain):
-        config = _build(each, config)
+        config = _build(each, config, mistakes)
     assert config is not None
+    mistakes.report(config)
     return config
 
 
@@ -155,14 +157,17 @@ def _own_table(document: dict[str, Any], shown: str) -> dict[str, Any] | None:
     return table
 
 
-def _build(file: _File, base: Config | None) -> Config:
-    """The configuration of one file, which extends another one."""
-    where = f"{file.shown}: {file.prefix}"
-    for key in file.table:
-        if key not in KEYS:
-            raise ConfigError(f"{file.shown}: unknown key {quote(file.prefix + key)}{_instead(key)}")
-    given = {key: value for key, value in file.table.items() if key != _EXTEND}
-    values = {KEYS[key].field: read_value(key, value, f"{where}{key}") for key, value in given.items()}
+def _build(file: _File, base: Config | None, mistakes: Mistakes) -> Config:
+    """What is right in the configuration of one file, which extends another one."""
+    values: dict[str, Any] = {}
+    given: dict[str, Any] = {}
+    for key, value in file.table.items():
+        with mistakes.noted():
+            if key not in KEYS:
+                raise ConfigError(f"{file.shown}: unknown key {quote(file.prefix + key)}{_instead(key)}")
+            if key != _EXTEND:
+                values[KEYS[key].field] = read_value(key, value, f"{file.shown}: {file.prefix}{key}")
+                given[key] = value
     own = Config(**values, root=os.path.dirname(file.path), source=file.shown)
     return own if base is None else extending(own, base, given)
 

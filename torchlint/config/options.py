@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from torchlint.config.config import Config, ConfigError, source_of
-from torchlint.config.values import KINDS, WrongValue, advice, choice, flag, kind, quote, strings
+from torchlint.config.config import Config, ConfigError, Mistakes, source_of
+from torchlint.config.values import KINDS, WrongValue, advice, choice, entries, flag, kind, nearest, quote, strings
 from torchlint.retired import why_retired
 
 if TYPE_CHECKING:
@@ -29,16 +29,21 @@ def options_for(rule: type[Rule], config: Config) -> Any:
         raise ConfigError(f"{where} and rules.{names[1]} are the same rule; keep one of the two tables")
     hints = typing.get_type_hints(rule.Options)
     known = {name.replace("_", "-"): name for name in names_of(rule.Options)}
-    given: dict[str, Any] = {}
-    for key, value in config.rules[names[0]].items():
+
+    def read(key: str, value: object) -> Any:
         if key not in known:
-            raise ConfigError(f"{where} has no option {quote(key)}{advice(key, known, 'options')}")
+            raise WrongValue(f" has no option {quote(key)}{advice(key, known, 'options')}")
         try:
-            given[known[key]] = _conform(value, hints[known[key]])
+            return _conform(value, hints[known[key]])
         except WrongValue as wrong:
-            raise ConfigError(f"{where}.{key} {wrong}") from None
+            raise WrongValue(f".{key} {wrong}") from None
+
     try:
-        return rule.Options(**given)
+        given = entries(config.rules[names[0]], read)
+    except WrongValue as wrong:
+        raise ConfigError(*(f"{where}{each}" for each in wrong.args)) from None
+    try:
+        return rule.Options(**{known[key]: value for key, value in given.items()})
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{where}: {error}") from None
 
@@ -76,16 +81,30 @@ def _readable(hint: Any) -> bool:
 
 def check_rule_tables(rules: Sequence[type[Rule]], config: Config) -> None:
     """Raise unless every ``rules.<name>`` table names a rule and has valid options, first in what is extended."""
+    mistakes, inherited = Mistakes(), Mistakes()
     if config.extended is not None:
-        check_rule_tables(rules, config.extended)
+        with inherited.noted():
+            check_rule_tables(rules, config.extended)
     known = [*(rule.name for rule in rules), *(rule.id for rule in rules)]
     for name in config.rules:
-        if name not in known:
-            retired = why_retired(name)
-            said = f": {retired}; remove it" if retired else f" names no rule{advice(name, known, 'rules')}"
-            raise ConfigError(f"{source_of(config)}: rules.{quote(name)}{said}")
+        with mistakes.noted():
+            if name not in known:
+                raise ConfigError(f"{source_of(config)}: rules.{quote(name)}{_no_rule(name, known)}")
     for rule in rules:
-        options_for(rule, config)
+        with mistakes.noted():
+            options_for(rule, config)
+    said = {message.partition(": ")[2] for message in inherited.messages}  # tables are merged
+    own = [message for message in mistakes.messages if message.partition(": ")[2] not in said]
+    if inherited.messages or own:
+        raise ConfigError(*inherited.messages, *own)
+
+
+def _no_rule(name: str, known: Sequence[str]) -> str:
+    """What to say of a table of something that is no rule."""
+    if (retired := why_retired(name)) is not None:
+        return f": {retired}; remove it"
+    close = nearest(name, known)
+    return f" names no rule; {f'did you mean {close!r}?' if close else '`torchlint rules` lists them'}"
 
 
 def _conform(value: object, hint: Any) -> Any:

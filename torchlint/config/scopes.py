@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchlint.config.config import ConfigError, Mistakes
 from torchlint.config.options import check_rule_tables
-from torchlint.config.select import chosen
+from torchlint.config.select import check_selectors, chosen
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
@@ -20,6 +21,26 @@ class Scope(NamedTuple):
 
     config: Config
     active: frozenset[str]
+
+
+def check_against_rules(rules: Sequence[type[Rule]], config: Config) -> None:
+    """Raise unless a configuration names rules and options of rules that exist."""
+    mistakes = Mistakes()
+    with mistakes.noted():
+        check_rule_tables(rules, config)
+    with mistakes.noted():
+        check_selectors(rules, config)
+    mistakes.report()
+
+
+def every_mistake(error: ConfigError, rules: Sequence[type[Rule]]) -> tuple[str, ...]:
+    """The messages of an error, and what is wrong in the rest of that configuration: names that are no rules."""
+    try:
+        if error.rest is not None:
+            check_against_rules(rules, error.rest)
+    except ConfigError as further:
+        return tuple(dict.fromkeys((*error.messages, *further.messages)))
+    return error.messages
 
 
 class Scopes:
@@ -49,6 +70,6 @@ class Scopes:
         key = (config.root, config.source, config.target_torch)
         found = self._made.get(key)
         if found is None:
-            check_rule_tables(rules, config)
+            check_against_rules(rules, config)
             found = self._made[key] = Scope(config, chosen(rules, config))
         return found

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from torchlint.base.globs import GlobProblem, compiled, path_matches
 from torchlint.base.paths import relative_to
-from torchlint.config.config import Config, ConfigError, source_of
+from torchlint.config.config import Config, ConfigError, Mistakes, source_of
 from torchlint.config.presets import PRESETS, Facts, presets_of
 from torchlint.config.values import nearest
 from torchlint.groups import ADVICE, DEAD, GROUPS, PREVIEW, group_of, on_by_default
@@ -31,6 +31,7 @@ F = TypeVar("F", bound=Facts)
 V = TypeVar("V")
 # : The ids of torchlint's built-in findings, which have no rule class.
 BUILT_IN = {SYNTAX_ERROR: "syntax-error", UNUSED_SUPPRESSION: "unused-suppression"}
+_INVALID = (SYNTAX_ERROR, BUILT_IN[SYNTAX_ERROR])
 
 
 def names(rules: Sequence[Facts]) -> dict[str, str]:
@@ -80,11 +81,11 @@ def selectors(rules: Sequence[Facts]) -> list[str]:
 
 
 def check(given: Iterable[str], rules: Sequence[Facts], where: str) -> None:
-    """Raise for a selector that matches nothing; ``where`` names the file and key, or the option."""
+    """Raise for selectors that match nothing; ``where`` names the file and key, or the option."""
     valid = selectors(rules)
-    for selector in given:
-        if FORMER_TOPICS.get(selector, selector) not in valid:
-            raise ConfigError(f"{where}: {_unknown(selector, valid)}")
+    unknown = [selector for selector in given if FORMER_TOPICS.get(selector, selector) not in valid]
+    if unknown:
+        raise ConfigError(*(f"{where}: {_unknown(selector, valid)}" for selector in unknown))
 
 
 def _unknown(selector: str, valid: Sequence[str]) -> str:
@@ -114,7 +115,7 @@ def _no_such_id(selector: str, valid: Sequence[str]) -> str:
 
 def chosen(rules: Sequence[Facts], config: Config) -> frozenset[str]:
     """The ids of the enabled rules. A selector that matches nothing is an error."""
-    _check_all(rules, config)
+    check_selectors(rules, config)
     previews = {rule.id for rule in rules if group_of(rule) == PREVIEW}
     off = {rule.id for rule in rules if not (on_by_default(rule) or (config.preview and rule.id in previews))}
     on = {SYNTAX_ERROR}
@@ -206,27 +207,32 @@ def most_specific(table: Iterable[tuple[str, V]], rules: Sequence[Facts]) -> dic
     return found
 
 
-def _check_all(rules: Sequence[Facts], config: Config) -> None:
-    if config.extended is not None:
-        _check_all(rules, config.extended)
-    source = source_of(config)
-    check(config.select or (), rules, f"{source}: select")
-    check(config.extend_select, rules, f"{source}: extend-select")
-    check(config.ignore, rules, f"{source}: ignore")
-    for selector, _ in config.severity:
-        check((selector,), rules, f"{source}: severity")
-        if selector in (SYNTAX_ERROR, BUILT_IN[SYNTAX_ERROR]):
-            raise ConfigError(f"{source}: severity: invalid Python is always an error; remove {selector}")
-    for glob, given in config.per_file_ignores:
-        check(given, rules, f"{source}: per-file-ignores at {glob!r}")
-    _check_globs(config.per_file_ignores, f"{source}: per-file-ignores")
-    _check_globs(config.given.per_file_ignores, "--per-file-ignores")
+def check_selectors(rules: Sequence[Facts], config: Config) -> None:
+    """Raise unless every selector of a configuration, and of those that it extends, matches some of the rules."""
+    mistakes = Mistakes()
+    for each in reversed(list(config.chain())):
+        source = source_of(each)
+        given = {"select": each.select or (), "extend-select": each.extend_select, "ignore": each.ignore}
+        given |= {"severity": [selector for selector, _ in each.severity]}
+        given |= {f"per-file-ignores at {glob!r}": listed for glob, listed in each.per_file_ignores}
+        for key, listed in given.items():
+            with mistakes.noted():
+                check(listed, rules, f"{source}: {key}")
+        with mistakes.noted():
+            if wrong := [selector for selector, _ in each.severity if selector in _INVALID]:
+                raise ConfigError(f"{source}: severity: invalid Python is always an error; remove {wrong[0]}")
+        for glob, _ in each.per_file_ignores:
+            with mistakes.noted():
+                _check_glob(glob, f"{source}: per-file-ignores")
+    for glob, _ in config.given.per_file_ignores:
+        with mistakes.noted():
+            _check_glob(glob, "--per-file-ignores")
+    mistakes.report()
 
 
-def _check_globs(table: Iterable[tuple[str, tuple[str, ...]]], where: str) -> None:
+def _check_glob(glob: str, where: str) -> None:
     try:
-        for glob, _ in table:
-            compiled((glob,))
+        compiled((glob,))
     except GlobProblem as problem:
         raise ConfigError(f"{where} {problem}") from None
 

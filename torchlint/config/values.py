@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from torchlint.base.globs import GlobProblem, check_size
 from torchlint.model import Severity
 
+V = TypeVar("V")
 SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")
 # The keys of a budget, each a limit per step, with descriptions.
@@ -28,7 +29,21 @@ _CLOSE = 0.7
 
 
 class WrongValue(Exception):
-    """What is wrong with a value. The message continues a sentence that begins with its key."""
+    """What is wrong with a value: one or more messages, each of which continues a sentence that begins with its key."""
+
+
+def entries(table: Mapping[str, Any], read: Callable[[str, Any], V]) -> dict[str, V]:
+    """The entries of a table as ``read`` makes them of their keys and values; everything wrong is raised together."""
+    found: dict[str, V] = {}
+    wrong: list[str] = []
+    for key, value in table.items():
+        try:
+            found[key] = read(key, value)
+        except WrongValue as one:
+            wrong += one.args
+    if wrong:
+        raise WrongValue(*wrong)
+    return found
 
 
 def nearest(word: str, valid: Iterable[str]) -> str | None:
@@ -82,6 +97,14 @@ def strings(value: object, at: str = "") -> tuple[str, ...]:
     return tuple(value)
 
 
+def selection(value: object) -> tuple[str, ...]:
+    """Selectors of the rules to run, at least one."""
+    found = strings(value)
+    if not found:
+        raise WrongValue("selects no rule; name some, or remove the key to run those that are on by default")
+    return found
+
+
 def globs(value: object) -> tuple[str, ...]:
     """An array of globs of limited number and length."""
     found = strings(value)
@@ -122,7 +145,7 @@ def severities(value: object) -> tuple[tuple[str, Severity], ...]:
     """Severities by selector."""
     if not isinstance(value, dict):
         raise WrongValue(f'must be a table of severities, not {kind(value)}; write TL701 = "warning" in it')
-    return tuple((selector, _severity(selector, given)) for selector, given in value.items())
+    return tuple(entries(value, _severity).items())
 
 
 def _severity(selector: str, value: object) -> Severity:
@@ -165,16 +188,19 @@ def ignores(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise WrongValue(f'must be a table of globs, not {kind(value)}; write "tests/*" = ["TL101"] in it')
     _check_size(value)
-    return tuple((glob, strings(given, f"at {quote(glob)} ")) for glob, given in value.items())
+    return tuple(entries(value, lambda glob, given: strings(given, f"at {quote(glob)} ")).items())
 
 
 def tables(value: object) -> Mapping[str, Any]:
     """Tables by name."""
     if not isinstance(value, dict):
         raise WrongValue(f"must be a table of tables, not {kind(value)}; give each rule a table of its own")
-    for name, table in value.items():
-        if not isinstance(table, dict):
-            raise WrongValue(f"at {quote(name)} must be a table, not {kind(table)}; write [rules.<name>]")
+    return entries(value, _table)
+
+
+def _table(name: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise WrongValue(f"at {quote(name)} must be a table, not {kind(value)}; write [rules.<name>]")
     return value
 
 
@@ -182,9 +208,12 @@ def budget(value: object) -> Mapping[str, float]:
     """The limits of a budget."""
     if not isinstance(value, dict):
         raise WrongValue(f"must be a table, not {kind(value)}; write synchronizations = 1 in it")
-    for key, limit in value.items():
-        if key not in BUDGET:
-            raise WrongValue(f"has no key {quote(key)}{advice(key, BUDGET, 'keys')}")
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit < float("inf"):
-            raise WrongValue(f"at {key} must be a number of 0 or more, not {kind(limit)}")
-    return {key: float(limit) for key, limit in value.items()}
+    return entries(value, _limit)
+
+
+def _limit(key: str, value: object) -> float:
+    if key not in BUDGET:
+        raise WrongValue(f"has no key {quote(key)}{advice(key, BUDGET, 'keys')}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise WrongValue(f"at {key} must be a number of 0 or more, not {kind(value)}")
+    return float(value)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torchlint.base.globs import GlobProblem, compiled
-from torchlint.config.values import WrongValue, advice, globs, kind, quote
+from torchlint.config.values import WrongValue, advice, entries, globs, kind, quote
 from torchlint.program.world import Setting, World, option_name
 
 # The keys of the table, with descriptions.
@@ -24,22 +24,24 @@ def world(value: object) -> World:
     """The world that a table describes."""
     if not isinstance(value, dict):
         raise WrongValue(f"must be a table, not {kind(value)}; write accelerators = 4 in it")
-    found: dict[str, Any] = {}
-    for key, given in value.items():
-        if key not in WORLD:
-            raise WrongValue(f"has no key {quote(key)}{advice(key, WORLD, 'keys')}")
-        try:
-            found[key] = _READERS[key](given)
-        except WrongValue as wrong:
-            raise WrongValue(f"at {key} {wrong}") from None
-    return World(**found)
+    return World(**entries(value, _read))
+
+
+def _read(key: str, value: object) -> Any:
+    if key not in WORLD:
+        raise WrongValue(f"has no key {quote(key)}{advice(key, WORLD, 'keys')}")
+    try:
+        return _READERS[key](value)
+    except WrongValue as wrong:
+        raise WrongValue(*(f"at {key} {each}" for each in wrong.args)) from None
 
 
 def _options(value: object) -> tuple[tuple[str, Setting], ...]:
     if not isinstance(value, dict):
         raise WrongValue(f"must be a table of options, not {kind(value)}; write {{ use-wandb = true }}")
     found: dict[str, Setting] = {}
-    for written, given in value.items():
+
+    def read(written: str, given: object) -> None:
         if not _OPTION.fullmatch(written):
             raise WrongValue(f"holds {quote(written)}, which is not the name of an option; write one such as use-wandb")
         if not isinstance(given, (bool, int, float, str)) or (isinstance(given, float) and not math.isfinite(given)):
@@ -48,6 +50,8 @@ def _options(value: object) -> tuple[tuple[str, Setting], ...]:
         if option_name(written) in found:
             raise WrongValue(f"holds {quote(written)} twice, in two spellings; remove one")
         found[option_name(written)] = given
+
+    entries(value, read)
     return tuple(found.items())
 
 

@@ -2,7 +2,7 @@
 
 A step waits for data (measured), loses time to copies and waits (measured where steps were profiled, else modeled), and
 computes. On the simulated GPU the processor computes in place of the device, and how long that takes says nothing: the
-answer consists of copies, waits and their modeled time, and of waiting for data.
+answer consists of copies, waits and their modeled time. How long loading took is said after that, and is no part of it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def answer(costs: Costs, totals: Totals | None, verdicts: tuple[Verdict, ...]) -
     if not run.step_ns:
         return Answer(("The run has too few steps to say how long one takes.",))
     step, data = run.step_ns / 1000, totals.waiting_us
-    parts = [Part(DATA, data, Basis.MEASURED)]
+    parts = [Part(DATA, data, Basis.MEASURED)] if run.mode != "sim" else []
     if run.mode != "cpu":
         parts.append(_waits(costs))
     worth = _worth(costs, verdicts)
@@ -85,7 +85,7 @@ def _waits(costs: Costs) -> Part:
 def _counts(verdict: Verdict, run: Run) -> bool:
     """Whether a finding has a cost that is a part of a step."""
     own = verdict.status is Status.CONFIRMED and verdict.phase == run.main and not verdict.beside
-    return own and verdict.cost is not None
+    return own and verdict.cost is not None and not verdict.is_loading_beside(run.mode)
 
 
 def _worth(costs: Costs, verdicts: tuple[Verdict, ...]) -> list[str]:
@@ -122,7 +122,10 @@ def _share(us: float, prices: Prices) -> str:
 
 
 def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> list[str]:
-    """What is known without a GPU: copies and waits with their modeled time, and waiting for data, by time."""
+    """What is known without a GPU: copies and waits with their modeled time, and then how long loading took here.
+
+    The processor, which may have other work, computes in place of the GPU, so the second is no finding of the run.
+    """
     blocked = sum(part.us for part in parts if part.name == BLOCKED)
     what = _step_of(run)
     made = [
@@ -142,8 +145,8 @@ def _simulated(run: Run, prices: Prices, found: Totals, parts: list[Part]) -> li
         first = f"{what} makes {listed}: about {duration(blocked)} on a GPU ({basis})."
     if found.waiting_us < (run.step_ns or 0) / 1000 * _LITTLE:
         return [first]
-    data = f"{what} waits {duration(found.waiting_us)} for data, as measured here."
-    return [data, first] if found.waiting_us > blocked else [first, data]
+    loading = f"Loading data took the host {duration(found.waiting_us)} of {what[0].lower()}{what[1:]} here"
+    return [first, f"{loading}, where the processor also computes in place of the GPU: measure that on a GPU."]
 
 
 def _advice(prices: Prices, parts: list[Part]) -> list[str]:

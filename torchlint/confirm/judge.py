@@ -34,7 +34,7 @@ def judge(order: Order, run: Run, prices: Prices) -> dict[str, Verdict]:
         case = _case(name, recipe, order, costs, sources)
         verdict = _shown(case) if name in order.shown else _verdict(case)
         verdicts[name] = _detailed(verdict, case, order.base)
-    return {**verdicts, **_shared(order, verdicts)}
+    return {**verdicts, **_shared(order, verdicts, costs)}
 
 
 def _detailed(verdict: Verdict, case: Case, base: str) -> Verdict:
@@ -45,30 +45,36 @@ def _detailed(verdict: Verdict, case: Case, base: str) -> Verdict:
     return replace(verdict, lines=lines, burst=burst(verdict.events, case.run))
 
 
-def _shared(order: Order, verdicts: dict[str, Verdict]) -> dict[str, Verdict]:
-    """The verdicts on events that are also those of another one, which has their cost."""
+def _shared(order: Order, verdicts: dict[str, Verdict], costs: Costs) -> dict[str, Verdict]:
+    """The verdicts on events some of which are also those of another one, which has their cost: so costs add up."""
     priced = [
         name
         for name in sorted(verdicts, key=lambda name: (-len(verdicts[name].events), order.findings[name].sort_key))
         if verdicts[name].status is Status.CONFIRMED and verdicts[name].cost is not None
     ]
-    found = {}
-    for index, name in enumerate(priced):
-        events = {id(event) for event in verdicts[name].events if event.kind in COSTLY}
-        first = next((other for other in priced[:index] if events and events <= _ids(verdicts[other])), None)
-        if first is not None:
-            found[name] = _without_cost(verdicts[name], order.findings[first])
+    found: dict[str, Verdict] = {}
+    taken: dict[int, str] = {}  # events, and the verdict that has their cost
+    for name in priced:
+        events = {id(event): event for event in verdicts[name].events if event.kind in COSTLY}
+        others = [taken[key] for key in events if key in taken]
+        if others:
+            left = [event for key, event in events.items() if key not in taken]
+            found[name] = _without_cost_of(verdicts[name], left, order.findings[others[0]], costs, order.base)
+        taken.update({key: name for key in events if key not in taken})
     return found
 
 
-def _ids(verdict: Verdict) -> set[int]:
-    return {id(event) for event in verdict.events}
-
-
-def _without_cost(verdict: Verdict, other: Finding) -> Verdict:
-    shared = f"{other.rule} at {os.path.basename(other.path)}:{other.span.line}"
-    reason = f"{verdict.reason}; these are the events of {shared}, which has their cost"
-    return replace(verdict, reason=reason, cost=None, cost_basis=None, share=None, shared=shared)
+def _without_cost_of(verdict: Verdict, left: list[Event], other: Finding, costs: Costs, base: str) -> Verdict:
+    """A verdict with the cost of the events that are ``left`` to it, the others being those of another finding."""
+    at = f"{other.rule} at {os.path.basename(other.path)}:{other.span.line}"
+    cost = costs.of(left, verdict.phase) if left else None
+    if cost is None or not cost.us or not verdict.cost:
+        reason = f"{verdict.reason}; these are the events of {at}, which has their cost"
+        return replace(verdict, reason=reason, cost=None, cost_basis=None, share=None, shared=at)
+    reason = f"{verdict.reason}; some of these are the events of {at}, which has their cost"
+    share = verdict.share * cost.us / verdict.cost if verdict.share is not None else None
+    lines = by_line(left, costs, base)
+    return replace(verdict, reason=reason, cost=cost.us, cost_basis=cost.basis, share=share, lines=lines)
 
 
 def _case(name: str, recipe: Recipe, order: Order, costs: Costs, sources: Sources) -> Case:

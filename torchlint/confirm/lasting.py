@@ -8,12 +8,16 @@ from collections.abc import Iterator
 
 from torchlint.base.paths import below
 from torchlint.base.version import __version__
+from torchlint.confirm.costs import Costs
 from torchlint.confirm.evidence import COSTLY, EVALUATION, NOTHING, TRAINING, Event, Figures, Run
 from torchlint.confirm.order import Order
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.stored import keep
 from torchlint.run.evidence import NAME, Measured, Shot, content_of, document
 from torchlint.run.shown import Shown
+
+# A file, what was shown there, the steps, and whether it is pageable and has the time of a price list.
+_Key = tuple[str, Shown, int, bool, bool]
 
 
 def shots(order: Order, run: Run, prices: Prices) -> list[Shot]:
@@ -44,11 +48,15 @@ def _content(order: Order, run: Run, path: str) -> str | None:
     return content_of(data) if data is not None else order.files.get(path)
 
 
-def _measured(run: Run, prices: Prices) -> Iterator[tuple[str, Measured]]:
-    """What happened in steps, by file; equal events that differ in where the data is from are one."""
-    sums: dict[tuple[str, Shown, int, bool], Figures] = {}
-    costs: defaultdict[tuple[str, Shown, int, bool], float] = defaultdict(float)
-    parts: defaultdict[tuple[str, Shown, int, bool], float] = defaultdict(float)
+def _measured(run: Run, price_list: Prices) -> Iterator[tuple[str, Measured]]:
+    """What happened in steps, by file; equal events that differ in where the data is from are one.
+
+    It costs what a verdict would say: idle time where the GPU was profiled there, and else a price.
+    """
+    costing = Costs(run, price_list)
+    sums: dict[_Key, Figures] = {}
+    costs: defaultdict[_Key, float] = defaultdict(float)
+    parts: defaultdict[_Key, float] = defaultdict(float)
     for event in run.of(*COSTLY):
         if not (event.main and event.place.known and event.place.column >= 0) or event.facts.get("non_blocking"):
             continue
@@ -57,13 +65,14 @@ def _measured(run: Run, prices: Prices) -> Iterator[tuple[str, Measured]]:
             where = (place.line, place.column, place.end_line, place.end_column)
             how = str(event.facts.get("why") or event.facts.get("how") or "")
             shown = Shown(event.kind, where, how, "training" if phase == TRAINING else "inference", 0.0)
-            key = (place.path, shown, steps, event.kind == "upload" and not event.facts.get("pinned"))
+            idle = costing.idle(event)
+            key = place.path, shown, steps, event.kind == "upload" and not event.facts.get("pinned"), idle is None
             sums[key] = sums.get(key, NOTHING).plus(part)
-            costs[key] += prices.of(event, part)
+            costs[key] += price_list.of(event, part) if idle is None else part.number * idle
             parts[key] = max(parts[key], _part(run, event, phase))
     for key, figures in sums.items():
-        path, shown, steps, pageable = key
-        yield path, Measured(shown._replace(part=parts[key]), figures.number, steps, costs[key], pageable)
+        path, shown, steps, pageable, modeled = key
+        yield path, Measured(shown._replace(part=parts[key]), figures.number, steps, costs[key], pageable, modeled)
 
 
 def _part(run: Run, event: Event, phase: str) -> float:

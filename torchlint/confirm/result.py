@@ -17,7 +17,7 @@ from torchlint.confirm.order import Order
 from torchlint.confirm.places import Sources
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.rates import per_step, phase_of
-from torchlint.confirm.totals import Totals, totals
+from torchlint.confirm.totals import Totals, blocks, totals
 from torchlint.confirm.verdict import Status, Verdict
 from torchlint.knowledge.observations import KINDS
 from torchlint.model import Finding, Severity
@@ -82,14 +82,27 @@ class Result:
         return answer(self.costs, self.totals, self.verdicts)
 
     @property
-    def pairs(self) -> list[tuple[Finding, Verdict]]:
-        """The findings with their verdicts: confirmed ones first, by cost; bursts come after what most steps do."""
+    def rest(self) -> float:
+        """What copies and waits cost in a step that are neither of a confirmed finding nor listed: microseconds."""
+        flagged = (event for one in self.verdicts if one.status is Status.CONFIRMED for event in one.events)
+        listed = (event for events in unflagged(self.order, self.run) for event in events)
+        known = {id(event) for event in (*flagged, *listed)}
+        cost = self.costs.of([e for e in self.run.events if e.main and blocks(e) and id(e) not in known])
+        return cost.us if cost is not None else 0.0
 
-        def order(pair: tuple[Finding, Verdict]) -> tuple[int, bool, float, tuple[object, ...]]:
+    @property
+    def pairs(self) -> list[tuple[Finding, Verdict]]:
+        """The findings with their verdicts: confirmed ones first, by cost; bursts come after what most steps do.
+
+        Loading beside a simulated GPU comes last of the confirmed ones.
+        """
+
+        def order(pair: tuple[Finding, Verdict]) -> tuple[int, bool, bool, float, tuple[object, ...]]:
             finding, verdict = pair
             steps = self.run.phases[verdict.phase or self.run.main].count
             weight = (verdict.cost or 0.0) * max(steps, 1)
-            return list(Status).index(verdict.status), verdict.burst is not None, -weight, finding.sort_key
+            loading = verdict.is_loading_beside(self.run.mode)
+            return list(Status).index(verdict.status), loading, verdict.burst is not None, -weight, finding.sort_key
 
         return sorted(zip(self.findings, self.verdicts, strict=True), key=order)
 

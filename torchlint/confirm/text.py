@@ -48,7 +48,7 @@ def render(result: Result, *, color: bool = False, verbose: bool = False) -> str
     lines += ["", *map(visible, _answer(result)), ""]
     for group in folded(result.pairs, verbose=verbose):
         lines += _verdicts(group, result, paint, verbose=verbose)
-    lines += [*([""] if result.verdicts else []), *_hot(result), *([""] if result.hot else [])]
+    lines += [*([""] if result.verdicts else []), *_hot(result, verbose=verbose)]
     lines += [*_totals(result), *_budget(result, paint), _closing(result)]
     return "\n".join(lines) + "\n"
 
@@ -208,18 +208,28 @@ def _profiled(result: Result) -> list[str]:
     return lines
 
 
-def _hot(result: Result) -> list[str]:
-    if not result.hot:
-        return []
-    shown = result.hot[:_SPOTS]
-    more = [f"  and {len(result.hot) - len(shown)} more"] if len(result.hot) > len(shown) else []
+def _hot(result: Result, *, verbose: bool) -> list[str]:
+    """What no finding is about, and what is left of the cost of copies and waits, so that all lines add up to it."""
+    shown = result.hot if verbose else result.hot[:_SPOTS]
     advice = {spot.advice: spot.kind for spot in shown}
-    return [
-        "unflagged, the costliest first:",
+    lines = [
+        *(["unflagged, the costliest first:"] if shown else []),
         *map(_spot, shown),
-        *more,
+        *_further(result.hot[len(shown) :], result.run.main),
         *(f"  {_MANY.get(kind, 'synchronizations')}: {said}" for said, kind in advice.items()),
     ]
+    blocked = result.answer.blocked
+    if blocked and (left := result.rest) > _RARELY * blocked:
+        lines.append(f"the rest of copies and waits, such as asynchronous ones: {duration(left)} a step")
+    return [*lines, *([""] if lines else [])]
+
+
+def _further(spots: Sequence[HotSpot], main: str) -> list[str]:
+    """How many more lines there are, and what they cost together."""
+    if not spots:
+        return []
+    cost = sum(spot.cost for spot in spots if spot.phase == main)
+    return [f"  and {len(spots)} more (-v lists them){f', {duration(cost)} a step together' if cost else ''}"]
 
 
 def _spot(spot: HotSpot) -> str:

@@ -46,3 +46,7 @@ class Verdict:
     lines: tuple[LineCost, ...] = ()
     burst: Burst | None = None
     events: tuple[Event, ...] = field(default=(), repr=False, compare=False)
+
+    def is_loading_beside(self, mode: str) -> bool:
+        """Whether its time is that of loading data while the processor also computes in place of the device."""
+        return mode == "sim" and any(event.kind == "batch" for event in self.events)

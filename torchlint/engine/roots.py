@@ -116,13 +116,13 @@ class Roots:
             name, _, function = script.partition(":")
             module = program.find(name)
             if module is not None:
-                self._within(_ONE_PROGRAM, lambda module=module: self._statements.load(module))
+                self._within(_ONE_PROGRAM, module, partial(self._statements.load, module))
                 declared = module.names.get(function, UNKNOWN)
                 commands += [declared] if _is_definition(declared) else []
         for command in commands:  # which grows
             left = self._state.work < self._state.total * _FOR_MODULES
             if left and command.target.node not in self._engine.calls.reached:
-                self._within(_ONE_PROGRAM, lambda command=command: self._engine.libraries.run(command))
+                self._within(_ONE_PROGRAM, command.target, partial(self._engine.libraries.run, command))
 
     def _leave_out(self) -> None:
         """Note what would be programs if the configuration did not name others."""

@@ -46,7 +46,7 @@ class FileFacts(TypedDict, total=False):
     lacks_device: bool
     flags: dict[str, FlagHelper]
     framework_runs: dict[str, bool]
-    loops: list[tuple[int, str]]
+    loops: list[tuple[int, int, str]]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]
     cuda_program: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
@@ -126,6 +126,11 @@ class FollowedFile(NamedTuple):
 
 
 NOT_FOLLOWED = FollowedFile()
+
+
+def made_by(way: Sequence[tuple[str, int, str]]) -> tuple[str, int] | None:
+    """The path and the line of the loop that a way from a step begins with; None for one that no loop makes."""
+    return next(((path, line) for path, line, name in way[:1] if name == "step"), None)
 
 
 def digest(content: bytes) -> str:

@@ -29,7 +29,7 @@ def _counted(run: RunResult) -> dict[str, Any]:
 
 def document(run: RunResult) -> dict[str, Any]:
     """A run as plain data."""
-    rules = rules_by_id(run)
+    rules, found = rules_by_id(run), summary.without_notices(run.findings)
     return {
         "schema": SCHEMA,
         "torchlint": __version__,
@@ -38,7 +38,8 @@ def document(run: RunResult) -> dict[str, Any]:
         "notes": list(run.notes),
         "understood": _understood(run.understood) if run.understood is not None else None,
         "summary": {
-            **{severity.value: count for severity, count in by_severity(run.findings).items()},
+            **{severity.value: count for severity, count in by_severity(found).items()},
+            "notices": len(run.findings) - len(found),
             "files": run.files,
             "suppressed": run.suppressed,
             "baselined": run.baselined,

@@ -8,7 +8,7 @@ from typing import Any
 from torchlint.knowledge.observations import KINDS
 from torchlint.model import Finding, Observed, Recorded, Recording
 from torchlint.report.figures import duration, number, percent
-from torchlint.report.shared import place, plural
+from torchlint.report.shared import listed, place, plural
 from torchlint.text.visible import visible, visible_path
 
 _SHOWN = 10  # lines without a finding
@@ -21,10 +21,12 @@ def words(one: Observed) -> str:
     often = one.times / one.steps if one.steps else one.times
     kind = KINDS.get(one.kind)
     noun = visible(one.kind) if kind is None else kind.one if often == 1 else kind.many
-    said = f"{number(often)} {noun}{' a step' if one.steps else ''}"
+    a_step = " a step of evaluation" if one.evaluates else " a step"
+    said = f"{number(often)} {noun}{a_step if one.steps else ''}"
     if one.microseconds:
-        said += f", {duration(one.microseconds / (one.steps or 1))}"
+        said += f", {'about ' if one.modeled else ''}{duration(one.microseconds / (one.steps or 1))}"
         said += f" ({percent(one.share)})" if one.share is not None else "" if one.steps else " in all"
+        said += " (modeled)" if one.modeled else ""
     said += _uncertain(one)
     if one.idle_us:
         cause = "it" if often == 1 else "them"
@@ -36,7 +38,7 @@ def seen_lines(finding: Finding) -> list[str]:
     """What runs show at a finding, in words: a line for each kind of event."""
     together: dict[Observed, Observed] = {}
     for one in finding.seen:
-        kind = one._replace(line=0, times=0, microseconds=0.0, idle_us=0.0, share=None)
+        kind = one._replace(line=0, times=0, microseconds=0.0, idle_us=0.0, share=None, columns=None)
         together[kind] = _sum(together[kind], one) if kind in together else one
     return [f"seen in the run: {words(one)}" for one in together.values()]
 
@@ -53,27 +55,30 @@ def _uncertain(one: Observed) -> str:
     return f", somewhere in `{visible(one.function)}`" if one.function else ""
 
 
-def section(recorded: Recorded) -> Iterator[str]:
-    """What happened at lines without a finding, the longest first, with advice for its kind."""
+def section(recorded: Recorded, *, whole: bool = False) -> Iterator[str]:
+    """What happened at lines without a finding, the longest first, with advice for its kind.
+
+    ``whole`` says it of all lines, and otherwise only of the first.
+    """
     if not recorded.unreported:
         return
     yield "Seen in the run, without a finding:"
-    for one in recorded.unreported[:_SHOWN]:
+    shown = recorded.unreported if whole else recorded.unreported[:_SHOWN]
+    for one in shown:
         yield f"  {place(one.path, one.line)}: {words(one)}"
         if one.kind in KINDS:
             yield f"    {KINDS[one.kind].advice}"
-    if len(recorded.unreported) > _SHOWN:
-        yield f"  and {plural(len(recorded.unreported) - _SHOWN, 'more line')} (--output-format json lists them)"
+    if len(recorded.unreported) > len(shown):
+        yield f"  and {plural(len(recorded.unreported) - len(shown), 'more line')} (-v lists them)"
 
 
-def recordings(recorded: Recorded) -> Iterator[str]:
+def recordings(recorded: Recorded, *, whole: bool = False) -> Iterator[str]:
     """What each recording says as a whole, which of its lines were not found, and what to record next time."""
     for one in recorded.recordings:
         yield f"{visible_path(one.source)} ({one.form}): {'; '.join(_whole(one))}."
         if one.unmatched:
-            named = ", ".join(visible(line) for line in one.unmatched[:_NAMED])
-            more = f" and {len(one.unmatched) - _NAMED} more" if len(one.unmatched) > _NAMED else ""
-            yield f"{plural(len(one.unmatched), 'line')} of it could not be matched with a linted file: {named}{more}."
+            named = listed([visible(line) for line in one.unmatched], _NAMED, whole=whole)
+            yield f"{plural(len(one.unmatched), 'line')} of it could not be matched with a linted file: {named}."
         yield from one.notes
 
 
@@ -84,7 +89,7 @@ def _whole(one: Recording) -> Iterator[str]:
     for kind, count, microseconds in one.totals:
         share = microseconds / one.steps_us if one.steps_us else None
         seen = Observed(kind, "", 0, count, one.steps, microseconds, one.source, share=share)
-        yield words(seen)
+        yield words(seen._replace(evaluates=one.evaluates, modeled=one.modeled))
     if one.idle_us:
         yield _idle(one)
     if one.step_us is None and not one.totals:
@@ -109,7 +114,14 @@ def _idle(one: Recording) -> str:
 def observed_document(one: Observed) -> dict[str, Any]:
     """What was seen at a line, as plain data; ``count`` and ``microseconds`` are those of all steps."""
     values = one._asdict()
-    return {"kind": values.pop("kind"), "count": values.pop("times"), **values, "lines": list(one.lines)}
+    columns = list(one.columns) if one.columns is not None else None
+    return {
+        "kind": values.pop("kind"),
+        "count": values.pop("times"),
+        **values,
+        "lines": list(one.lines),
+        "columns": columns,
+    }
 
 
 def recorded_document(recorded: Recorded) -> dict[str, Any]:

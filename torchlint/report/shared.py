@@ -78,8 +78,9 @@ def by_severity(findings: Iterable[Finding]) -> dict[Severity, int]:
 
 
 def fixable(findings: Iterable[Finding], safety: Safety | None = None) -> int:
-    """The number of findings with a fix, or with a fix of the given safety."""
-    return sum(f.fix is not None and safety in (None, f.fix.safety) for f in findings)
+    """The number of places with a fix, or with a fix of the given safety, which is what ``--fix`` counts."""
+    fixes = (place.fix for finding in findings for place in (finding.places or (finding,)))
+    return sum(fix is not None and safety in (None, fix.safety) for fix in fixes)
 
 
 def plural(count: int, noun: str) -> str:
@@ -90,6 +91,12 @@ def plural(count: int, noun: str) -> str:
 def in_words(parts: Sequence[str]) -> str:
     """``a, b and c``."""
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+
+
+def listed(names: Sequence[str], most: int, *, whole: bool = False) -> str:
+    """The names in words; of many only the first, and how many more there are, unless the ``whole`` list is wanted."""
+    rest = 0 if whole else len(names) - most
+    return in_words([*names[:most], f"{rest} more"] if rest > 0 else names)
 
 
 def rules_by_id(run: RunResult) -> dict[str, RuleInfo]:

@@ -1,6 +1,7 @@
 """The last lines of a report: what was found and fixed, and what was recognized of the program.
 
-Silence about a loop says nothing if the loop was not recognized, so reports name those that were.
+Silence about a loop says nothing if the loop was not recognized, so reports name those that were, and how many findings
+each has, since most of them may be infos.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from torchlint.model import SYNTAX_ERROR, Finding, Repairs, RunResult, Safety, Severity, Understood
-from torchlint.report.shared import by_severity, fixable, in_words, place, plural, problem_line
+from torchlint.model import SYNTAX_ERROR, Finding, Loop, Repairs, RunResult, Safety, Severity, Understood
+from torchlint.report.shared import by_severity, fixable, in_words, listed, place, plural
 from torchlint.text.visible import visible
 
 _NAMED = 5  # entries of a baseline that a remark lists
@@ -56,12 +57,15 @@ def closing(run: RunResult, hidden: int = 0) -> str:
     return f"{'; '.join(parts)}."
 
 
-def in_python2(run: RunResult) -> list[str]:
-    """The files, and the cells of notebooks, that were not checked because they are written in Python 2."""
+def in_python2(run: RunResult, *, whole: bool = False) -> list[str]:
+    """The files, and the cells of notebooks, that were not checked because they are written in Python 2.
+
+    ``whole`` names all of them, here and in the other lists.
+    """
     notices = [found for found in run.findings if found.is_notice]
     return [
         f"{plural(len(names), noun)} {'is' if len(names) == 1 else 'are'} written in Python 2 and "
-        f"{'was' if len(names) == 1 else 'were'} not checked: {_listed(names)}."
+        f"{'was' if len(names) == 1 else 'were'} not checked: {listed(names, _PLACES, whole=whole)}."
         for noun, names in (
             ("file", [place(found.path) for found in notices if found.cell is None]),
             ("cell", [place(found.path, cell=found.cell) for found in notices if found.cell is not None]),
@@ -82,9 +86,13 @@ def _only_in_python2(run: RunResult) -> set[str]:
     return notices - errors - {problem.path for problem in run.problems}
 
 
-def recognized(run: RunResult) -> list[str]:
-    """The loops that were recognized, what they import that was not linted, and what was not followed to the end."""
-    return [*_loops(run), *(_unfinished(run.understood) if run.understood is not None else ())]
+def recognized(run: RunResult, hidden: int = 0, *, whole: bool = False) -> list[str]:
+    """The loops that were recognized, what they import that was not linted, and what was not followed to the end.
+
+    ``hidden`` infos are not in the report; ``whole`` names all loops and files.
+    """
+    known = run.understood
+    return [*_loops(run, hidden, whole=whole), *(_unfinished(known, whole=whole) if known is not None else ())]
 
 
 def unfollowed(known: Understood) -> tuple[list[str], int]:
@@ -92,9 +100,9 @@ def unfollowed(known: Understood) -> tuple[list[str], int]:
     return [one.path for one in known.unfinished if one.body], sum(one.functions for one in known.unfinished)
 
 
-def _unfinished(known: Understood) -> list[str]:
+def _unfinished(known: Understood, *, whole: bool) -> list[str]:
     paths, functions = unfollowed(known)
-    parts = [_listed([place(path) for path in paths])] if paths else []
+    parts = [listed([place(path) for path in paths], _PLACES, whole=whole)] if paths else []
     parts += [f"{plural(functions, 'function')} that may run in steps"] if functions else []
     if not parts:
         return []
@@ -103,23 +111,26 @@ def _unfinished(known: Understood) -> list[str]:
     return [f"{lacks} What only they do in a step may be missing; {advice}"]
 
 
-def _loops(run: RunResult) -> list[str]:
-    """The loops that were recognized and what they import that was not linted: at most two lines.
+def _loops(run: RunResult, hidden: int, *, whole: bool) -> list[str]:
+    """The loops that were recognized, those with most findings first, and what they import that was not linted.
 
-    Nothing is said of programs that use no accelerator and have no loop, or if :func:`closing` has said it.
+    That is at most two lines. Nothing is said of programs that use no accelerator and have no loop, or if
+    :func:`closing` has said it. ``hidden`` infos are not in the report.
     """
     known = run.understood
     if known is None or not known.loops:
         return [_NO_LOOPS] if _lacks_loops(run) and (run.findings or run.problems) else []
-    places = {
-        kind: [place(loop.path, loop.line, cell=loop.cell) for loop in known.loops if loop.kind == kind]
-        for kind in _KINDS
-    }
-    said = "; ".join(f"{words} {_listed(places[kind])}" for kind, words in _KINDS.items() if places[kind])
-    lines = [f"Recognized: {said}."]
+    ordered = sorted(known.loops, key=lambda loop: -(loop.waits + loop.copies))
+    whole_run = not (run.baselined or run.unchanged)  # else some of what is warned of is not reported
+    places = {kind: [_loop(loop, warns=whole_run) for loop in ordered if loop.kind == kind] for kind in _KINDS}
+    said = "; ".join(
+        f"{words} {listed(places[kind], _PLACES, whole=whole)}" for kind, words in _KINDS.items() if places[kind]
+    )
+    silent = any(loop.warned < loop.waits + loop.copies for loop in known.loops)
+    lines = [f"Recognized: {said}{'; --show-info lists the others' if hidden and silent else ''}."]
     if known.unresolved:
         names = dict.fromkeys(f"{visible(one.module)} in {place(one.path)}" for one in known.unresolved)
-        lines.append(f"Imported there, but not linted: {_listed(list(names))}.")
+        lines.append(f"Imported there, but not linted: {listed(list(names), _PLACES, whole=whole)}.")
     return lines
 
 
@@ -128,9 +139,19 @@ def _lacks_loops(run: RunResult) -> bool:
     return run.understood is not None and run.understood.on_accelerator and not run.understood.loops
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = [f"{len(names) - _PLACES} more"] if len(names) > _PLACES else []
-    return in_words([*names[:_PLACES], *more])
+def _loop(loop: Loop, *, warns: bool) -> str:
+    """A loop with the findings about its steps: ``train.py:98 (24 waits and 2 copies in its steps, 1 warned of)``.
+
+    ``warns`` says how many of them are no infos, unless all are.
+    """
+    where = place(loop.path, loop.line, cell=loop.cell)
+    waits = [plural(loop.waits, "wait")] if loop.waits else []
+    copies = [f"{loop.copies} {'copy' if loop.copies == 1 else 'copies'}"] if loop.copies else []
+    found = in_words([*waits, *copies])
+    if not found:
+        return where
+    warned = f", {loop.warned or 'not'} warned of" if warns and loop.warned < loop.waits + loop.copies else ""
+    return f"{where} ({found} in its steps{warned})"
 
 
 def offers(run: RunResult) -> str:
@@ -142,16 +163,14 @@ def offers(run: RunResult) -> str:
     return f"{', '.join(parts)}." if parts else ""
 
 
-def about_baselines(run: RunResult) -> list[str]:
+def about_baselines(run: RunResult, *, whole: bool = False) -> list[str]:
     """What there is to say about baselines and about files that were not compared."""
     said = [visible(note) for note in run.notes]
     if run.obsolete:
         count = sum(entry.times for entry in run.obsolete)
         places = list(dict.fromkeys(f"{visible(entry.rule)} in {visible(entry.path)}" for entry in run.obsolete))
-        listed = ", ".join(places[:_NAMED])
-        more = f" and {len(places) - _NAMED} more" if len(places) > _NAMED else ""
         occur = "no longer occurs" if count == 1 else "no longer occur"
-        what = f"{plural(count, 'finding')} of the baseline {occur} ({listed}{more})"
+        what = f"{plural(count, 'finding')} of the baseline {occur} ({listed(places, _NAMED, whole=whole)})"
         said.append(f"{what}; --prune-baseline drops {'it' if count == 1 else 'them'}.")
     return said
 
@@ -192,21 +211,11 @@ def counts(run: RunResult) -> list[tuple[str, str, int, int]]:
     return [(*rule, count, fixes[rule]) for rule, count in ordered]
 
 
-def counted(run: RunResult, *, quiet: bool) -> list[str]:
-    """The report of ``--statistics``: the counts of each rule, then the problems and the summary."""
-    table = statistics(run)
-    lines = [*table, *map(problem_line, run.problems)]
-    if quiet:
-        return lines
-    legend = ["[*] all have a fix, [-] some have"] if any(finding.fix is not None for finding in run.findings) else []
-    return [*lines, *([""] if lines else []), *tail(run), *legend]
-
-
-def tail(run: RunResult, hidden: int = 0) -> list[str]:
+def tail(run: RunResult, hidden: int = 0, *, whole: bool = False) -> list[str]:
     """The lines after the findings: the summary, what was fixed, and remarks on baselines."""
     return [
         closing(run, hidden),
-        *in_python2(run),
+        *in_python2(run, whole=whole),
         *([repaired(run)] if run.repairs is not None else []),
-        *about_baselines(run),
+        *about_baselines(run, whole=whole),
     ]

@@ -13,12 +13,10 @@ from functools import lru_cache
 from torchlint.model import Finding, Recorded, RunResult, Severity
 from torchlint.report import ReportOptions
 from torchlint.report.cells import wrapped
+from torchlint.report.ending import counted, ending, shown_and_hidden
 from torchlint.report.shared import plural, problem_line, rules_by_id
 from torchlint.report.style import COLORS, Style
-from torchlint.report.summary import counted, offers, recognized, repairs_by_file, tail, without_notices
-from torchlint.text.visible import visible, visible_path
 
-_NAMED = 5  # files that a remark lists by name
 _BLOCKS = 20  # that are shown in full: nobody reads more at once
 _KEPT = 200  # files whose lines are kept in memory
 
@@ -27,39 +25,30 @@ def render(run: RunResult, options: ReportOptions) -> str:
     """The findings of a run, then its problems, then the counts."""
     style = Style(options.width, options.color, options.links)
     if options.statistics:
-        remarks = [] if options.quiet else _remarks(run, options)
-        return "".join(f"{line}\n" for line in counted(run, quiet=options.quiet) + remarks)
-    findings = without_notices(run.findings)
-    hidden = [] if options.show_info else [each for each in findings if _is_advice(each)]
-    shown = [each for each in findings if not _is_advice(each)] if hidden else findings
+        return "".join(f"{line}\n" for line in counted(run, options))
+    shown, hidden = shown_and_hidden(run, options)
     parts = list(_blocks(shown, run, options, style))
     if hidden:
         from torchlint.report.folded import table
 
         parts.append("\n".join(table(hidden, rules_by_id(run), style)))
     if run.recorded is not None:
-        parts += _recorded(run.recorded, style, quiet=options.quiet)
+        parts += _recorded(run.recorded, style, options)
     if run.problems:
         parts.append("\n".join(style.paint(problem_line(each), COLORS[Severity.ERROR]) for each in run.problems))
     if not options.quiet:
-        notes = (part for line in run.notes for part in wrapped(visible(line), style.width))
-        said = (part for line in recognized(run) for part in wrapped(line, style.width))
-        ending = tail(run._replace(notes=()), len(hidden))
-        parts.append("\n".join([*ending, *notes, *said, *_remarks(run, options)]))
+        lines = ending(run, options, len(hidden))
+        parts.append("\n".join(part for line in lines for part in wrapped(line, style.width)))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _is_advice(finding: Finding) -> bool:
-    """Whether one line for its rule is enough: an info of which no recording shows what it costs."""
-    return finding.severity is Severity.INFO and not finding.seen
-
-
-def _recorded(recorded: Recorded, style: Style, *, quiet: bool) -> list[str]:
+def _recorded(recorded: Recorded, style: Style, options: ReportOptions) -> list[str]:
     """What recordings show beside the findings."""
     from torchlint.report.observed import recordings, section
 
-    whole = () if quiet else recordings(recorded)
-    parts = ([part for line in lines for part in wrapped(line, style.width)] for lines in (section(recorded), whole))
+    verbose = bool(options.verbose)
+    said = section(recorded, whole=verbose), () if options.quiet else recordings(recorded, whole=verbose)
+    parts = ([part for line in lines for part in wrapped(line, style.width)] for lines in said)
     return ["\n".join(part) for part in parts if part]
 
 
@@ -88,26 +77,3 @@ def _lines(
 ) -> Callable[[int | None], Sequence[str]]:
     """The lines of a path, or of its cells."""
     return lambda cell: source(path, cell) or ()
-
-
-def _remarks(run: RunResult, options: ReportOptions) -> list[str]:
-    remarks = [offer] if (offer := offers(run)) else []
-    if options.verbose:
-        remarks += repairs_by_file(run)
-        remarks.append(f"{plural(run.from_cache, 'file')} taken from the cache.")
-        remarks += _without_device(run)
-        remarks += [
-            f"{visible_path(link)}: links to a folder outside the tree; not followed." for link in run.unfollowed
-        ]
-    return remarks
-
-
-def _without_device(run: RunResult) -> list[str]:
-    """Which files were linted carefully: without a sign of an accelerator, tensors count as being on the CPU."""
-    if not run.without_device:
-        return []
-    named = ", ".join(visible_path(path) for path in run.without_device[:_NAMED])
-    more = f" and {plural(len(run.without_device) - _NAMED, 'other file')}" if len(run.without_device) > _NAMED else ""
-    shown = f"Nothing that was linted shows that the tensors of {named}{more} are on an accelerator"
-    advice = "If other files of the project show it, lint them together."
-    return [f"{shown}, so synchronizations and transfers were not reported there. {advice}"]

@@ -278,7 +278,7 @@ def _pack_finding(f: Finding) -> list[Any]:
     evidence = [[e.line, e.column, e.text, e.context] for e in f.evidence]
     heat = f.heat.value if f.heat else None
     facts = [f.rule, f.name, f.topic, f.severity.value, f.message, heat, f.cell, f.fingerprint, f.cause]
-    return [*facts, _numbers(f.span), evidence, f.statement, fix]
+    return [*facts, _numbers(f.span), evidence, f.statement, f.step, fix]
 
 
 def _numbers(span: Span) -> list[int]:
@@ -300,6 +300,7 @@ _PackedFinding = tuple[
     tuple[int, int, int, int],
     list[tuple[int, int, str, bool]],
     tuple[int, int] | None,
+    tuple[str, int] | None,
 ]
 _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
 
@@ -361,7 +362,7 @@ def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
     *facts, fix = packed
     if not fits(facts, _PackedFinding):
         raise TypeError("no finding")
-    rule, name, topic, severity, message, heat, cell, fingerprint, cause, span, evidence, statement = facts
+    rule, name, topic, severity, message, heat, cell, fingerprint, cause, span, evidence, statement, step = facts
     return Finding(
         rule=rule,
         name=name,
@@ -377,6 +378,7 @@ def _unpack_finding(path: str, packed: list[Any], lines: int) -> Finding:
         fingerprint=fingerprint,
         statement=(statement[0], statement[1]) if statement is not None else None,
         cause=cause,
+        step=(step[0], step[1]) if step is not None else None,
     )
 
 

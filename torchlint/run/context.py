@@ -73,7 +73,8 @@ def _files(root: str, configurations: Configurations) -> Context:
     except _TooMany:
         return Context(notes=(_too_large(root, f"more than {_MOST_FOLDERS:,} folders"),))
     except ConfigError as error:
-        return Context(notes=(f"Linted without the rest of the project, which has a wrong configuration: {error}.",))
+        wrong = "; ".join(error.messages)
+        return Context(notes=(f"Linted without the rest of the project, which has a wrong configuration: {wrong}.",))
     files = tuple(path for path in found if path.endswith(sources.SEARCHED))
     if len(files) > _MOST_FILES:
         return Context(notes=(_too_large(root, f"more than {_MOST_FILES:,} files"),))

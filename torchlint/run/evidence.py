@@ -33,7 +33,8 @@ class EvidenceProblem(Exception):
 class Measured(NamedTuple):
     """What a run has shown at an expression, in how many of how many steps, and the microseconds of all of them.
 
-    ``pageable`` says that what is copied to the device is not in pinned memory.
+    ``pageable`` says that what is copied to the device is not in pinned memory, ``modeled`` that a price list says how
+    long it takes.
     """
 
     shown: Shown
@@ -41,6 +42,7 @@ class Measured(NamedTuple):
     steps: int
     microseconds: float
     pageable: bool
+    modeled: bool = True
 
 
 class Shot(NamedTuple):
@@ -94,7 +96,8 @@ class Evidence:
                 continue
             same = self.of(path, data)
             current.update(same)
-            found += [_observed(path, shot.source, one) for shot in same for one in shot.measured]
+            lines = data.splitlines()
+            found += [_observed(path, shot.source, one, lines) for shot in same for one in shot.measured]
             candidates += [(shot, path) for shot in named if shot not in same and _is_end(shot.path, path)]
         stale = [(shot.source, path) for shot, path in candidates if shot not in current]
         return [_with_stale(each, stale) for each in self.recordings], found
@@ -119,8 +122,18 @@ def _with_stale(recording: Recording, stale: Iterable[tuple[str, str]]) -> Recor
     return recording._replace(notes=(*recording.notes, note))
 
 
-def _observed(path: str, source: str, one: Measured) -> Observed:
-    return Observed(_kind(one), path, one.shown.place[0], one.times, one.steps, one.microseconds, source)
+def _observed(path: str, source: str, one: Measured, lines: Sequence[bytes]) -> Observed:
+    first, column, last, end = one.shown.place
+    columns = None
+    if first == last <= len(lines):
+        columns = _characters(lines[first - 1], column), _characters(lines[first - 1], end)
+    seen = Observed(_kind(one), path, first, one.times, one.steps, one.microseconds, source, columns=columns)
+    return seen._replace(evaluates=one.shown.phase == "inference", modeled=one.modeled)
+
+
+def _characters(line: bytes, column: int) -> int:
+    """The column, from 1 and in characters, of one from 0 in bytes."""
+    return len(line[:column].decode("utf-8", "replace")) + 1
 
 
 def _kind(one: Measured) -> str:
@@ -130,7 +143,13 @@ def _kind(one: Measured) -> str:
 # -- documents -----------------------------------------------------------------------------------
 
 
-class _StoredEvent(TypedDict):
+class _StoredLater(TypedDict, total=False):
+    """What the first versions did not have."""
+
+    basis: Literal["measured", "modeled"]
+
+
+class _StoredEvent(_StoredLater):
     kind: Literal["sync", "upload", "download"]
     how: str
     phase: Literal["training", "inference"]
@@ -171,7 +190,8 @@ def document(files: Iterable[Shot], *, torch: str, device: str, version: str) ->
 def _written(one: Measured) -> dict[str, Any]:
     kind, place, how, phase, part = one.shown
     event = {"kind": kind, "how": how, "phase": phase, "place": list(place), "times": one.times, "steps": one.steps}
-    return {**event, "part": round(part, 4), "us": round(one.microseconds, 3), "pageable": one.pageable}
+    cost = {"us": round(one.microseconds, 3), "basis": "modeled" if one.modeled else "measured"}
+    return {**event, "part": round(part, 4), **cost, "pageable": one.pageable}
 
 
 def read(paths: Iterable[str]) -> Evidence:
@@ -187,7 +207,7 @@ def read(paths: Iterable[str]) -> Evidence:
         own = [_shot(name, source, found) for name, found in stored["files"].items()]
         files += own
         device, torch = visible(stored["device"]), visible(stored["torch"])
-        form = f"torchlint confirm, device: {device}, torch {torch}, times by the price list"
+        form = f"torchlint confirm, device: {device}, torch {torch}"
         recordings.append(_recording(source, form, own))
     return Evidence(files, recordings)
 
@@ -195,13 +215,15 @@ def read(paths: Iterable[str]) -> Evidence:
 def _recording(source: str, form: str, files: Iterable[Shot]) -> Recording:
     """What the evidence says as a whole: the events of training or, without any, those of inference."""
     every = [one for shot in files for one in shot.measured]
-    training = [one for one in every if one.shown.phase == "training"] or every
+    training = [one for one in every if one.shown.phase == "training"]
     totals: dict[str, tuple[int, float]] = {}
-    for one in training:
+    for one in training or every:
         count, time = totals.get(kind := _kind(one), (0, 0.0))
         totals[kind] = count + one.times, time + one.microseconds
-    steps = max((one.steps for one in training), default=0)
-    return Recording(source, form, steps, totals=tuple((kind, *figures) for kind, figures in sorted(totals.items())))
+    steps = max((one.steps for one in training or every), default=0)
+    whole = tuple((kind, *figures) for kind, figures in sorted(totals.items()))
+    modeled = any(one.modeled for one in training or every)
+    return Recording(source, form, steps, totals=whole, evaluates=not training, modeled=modeled)
 
 
 def _stored(source: str) -> _Stored:
@@ -234,4 +256,5 @@ def _shot(path: str, source: str, stored: _StoredFile) -> Shot:
 def _measured(event: _StoredEvent) -> Measured:
     first, column, last, end = event["place"]
     shown = Shown(event["kind"], (first, column, last, end), event["how"], event["phase"], event["part"])
-    return Measured(shown, event["times"], event["steps"], event["us"], event["pageable"])
+    modeled = event.get("basis") != "measured"
+    return Measured(shown, event["times"], event["steps"], event["us"], event["pageable"], modeled)

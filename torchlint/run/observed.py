@@ -25,7 +25,8 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
 
     What no finding is at is given to those with evidence at its line, such as the other reads of a step. What may have
     happened at several lines is given to the findings at all of them, but to none at whose line that kind is certain.
-    What happened somewhere in a function is given to none.
+    What happened somewhere in a function is given to none. Of several findings one has the time, so that times add up:
+    that about the loader of a batch, as in verdicts, or else the gravest.
     """
     at: defaultdict[str, list[int]] = defaultdict(list)
     for number, finding in enumerate(findings):
@@ -36,11 +37,16 @@ def join(findings: Sequence[Finding], observations: Iterable[Observed]) -> Joine
     for one in sorted(observations, key=lambda one: len(one.lines)):
         able = [number for number in at[one.path] if _is_of_its_topic(findings[number], one)]
         about = [number for number in able if _is_at(_span(findings[number]), one)]
+        about = [number for number in about if _is_around(findings[number], one)] or about
+        loaders = [number for number in able if number not in about and _is_batch_of(findings[number], one)]
         about = about or [number for number in able if _is_at(_evidence(findings[number]), one)]
         free = [number for number in about if not any(_is_certain(other, one) for other in seen[number])]
-        for number in free if one.lines else about:
-            seen[number].append(one)
-        if not (free if one.lines else about):
+        having = dict.fromkeys([*loaders[:1], *(free if one.lines else about)])
+        gravest = min(having, key=lambda number: (-findings[number].severity.rank, number), default=None)
+        paid = loaders[0] if loaders else gravest
+        for number in having:
+            seen[number].append(one if number == paid else _without_time(one))
+        if not having:
             unreported.append(one)
     unreported.sort(key=lambda one: (-one.microseconds, -one.times, one.path, one.line))
     joined = (finding._replace(seen=tuple(seen[number])) for number, finding in enumerate(findings))
@@ -72,6 +78,23 @@ def _span(finding: Finding) -> Container[int]:
 
 def _evidence(finding: Finding) -> Container[int]:
     return {evidence.line for evidence in finding.evidence}
+
+
+def _is_around(finding: Finding, one: Observed) -> bool:
+    """Whether the expression at which something was seen is one with that of a finding, or around or in it."""
+    if one.columns is None:
+        return True
+    span, (first, last) = finding.span, one.columns
+    return (span.line, span.column) < (one.line, last) and (one.line, first) < (span.end_line, span.end_column)
+
+
+def _is_batch_of(finding: Finding, one: Observed) -> bool:
+    """Whether a finding about a loader names the line as one at which its batches are copied to the device."""
+    return finding.topic == "loading" and "upload" in one.kind and not one.lines and _is_at(_evidence(finding), one)
+
+
+def _without_time(one: Observed) -> Observed:
+    return one._replace(microseconds=0.0, idle_us=0.0, share=None)
 
 
 def _is_at(lines: Container[int], one: Observed) -> bool:

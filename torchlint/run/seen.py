@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.knowledge.forms import COPY, FORMS, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, FollowedEvent, Range
+from torchlint.project.followed import ASSUMED, FollowedEvent, Range, made_by
 
 if TYPE_CHECKING:
     from torchlint.rule import Rule
@@ -92,6 +92,7 @@ def _finding(
         heat=Heat.STEP,
         evidence=tuple(_evidence(event, path, lines)),
         statement=event.statement,
+        step=made_by(event.way),
     )
 
 
@@ -101,11 +102,11 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
     waits = f"the host waits here for the device {when}"
     effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
     own = path.replace("\\", "/")
-    step = next((f"{at}:{line}" for at, line, name in event.way[:1] if name == "step" and at != own), None)
+    step = made_by(event.way)
     return "".join(
         [
             f"{event.what}: {effect}",
-            f" (the loop in {step})" if step is not None else "",
+            f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
             f": {form.advice}" if form.advice else "",
             " (if this runs in a step)" if event.phase == ASSUMED else "",
             f" (only with `{event.option}`)" if event.option and " " not in event.option else "",

@@ -5,28 +5,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from torchlint.model import Loop, Understood, Unfinished, Unresolved
+from torchlint.model import Finding, Heat, Loop, Severity, Understood, Unfinished, Unresolved
 
 if TYPE_CHECKING:
     from torchlint.project.merged import Project
     from torchlint.run.engine import Analysis
 
+# What a finding of a topic counts as: a wait (0) or a copy (1).
+_KINDS = {"synchronization": 0, "transfers": 1, "copies": 1}
 Position = Callable[[str, int], tuple[int | None, int]]
 
 
 def understood(analyses: Mapping[str, Analysis], project: Project, position: Position) -> Understood:
     """What was recognized in the files of a run. ``position`` gives the cell and line of a line of a module."""
     facts = {path: analyses[path].facts for path in sorted(analyses)}
-    found = [(path, line, kind) for path, known in facts.items() for line, kind in known.get("loops", ())]
+    found = [(path, *each) for path, known in facts.items() for each in known.get("loops", ())]
     own = {path for path, *_ in found}
-    found += [step for step in _followed(facts, project) if step[0] not in own]
+    found += [(path, line, line, kind) for path, line, kind in _followed(facts, project) if path not in own]
+    lines = {path: [(first, last) for at, first, last, _ in found if at == path] for path, *_ in found}
+    counts = _counts((one for each in analyses.values() for one in each.result.findings), lines)
     loops = tuple(
-        Loop(path, line, kind, cell)
-        for path, module_line, kind in sorted(found)
-        for cell, line in [position(path, module_line)]
+        Loop(path, line, kind, cell, *counts.get((_slashed(path), first), (0, 0, 0)))
+        for path, first, _, kind in sorted(found)
+        for cell, line in [position(path, first)]
     )
     unresolved = tuple(
         Unresolved(path, name)
@@ -49,6 +53,39 @@ def _followed(paths: Iterable[str], project: Project) -> set[tuple[str, int, str
     ways |= {(event.way[0], event.phase) for each in known for event in each.events if event.way}
     kinds = {"training": "training", "inference": "evaluation"}
     return {(path, line, kinds[phase]) for (path, line, name), phase in ways if name == "step" and phase in kinds}
+
+
+def _counts(
+    findings: Iterable[Finding], lines: Mapping[str, Sequence[tuple[int, int]]]
+) -> dict[tuple[str, int], tuple[int, int, int]]:
+    """How many of the findings in the steps of each loop are about waits and about copies, and how many warn.
+
+    ``lines`` gives the first and last lines of the loops of each file. A finding belongs to the loop around it, or else
+    to the one around the loop whose steps get to it. Loops are named by path, with forward slashes, and first line.
+    """
+    loops = {_slashed(path): own for path, own in lines.items()}
+    found: dict[tuple[str, int], tuple[int, int, int]] = {}
+    for one in findings:
+        if one.topic not in _KINDS or one.heat is None or one.heat.rank < Heat.STEP.rank:
+            continue
+        loop = _around((_slashed(one.path), one.span.line), loops) or _around(one.step, loops)
+        if loop is not None:
+            counts = [*found.get(loop, (0, 0, 0))]
+            counts[_KINDS[one.topic]] += 1
+            found[loop] = counts[0], counts[1], counts[2] + (one.severity is not Severity.INFO)
+    return found
+
+
+def _around(place: tuple[str, int] | None, loops: Mapping[str, Sequence[tuple[int, int]]]) -> tuple[str, int] | None:
+    """The innermost loop around a line of a file."""
+    if place is None:
+        return None
+    own = [(place[0], first) for first, last in loops.get(place[0], ()) if first <= place[1] <= last]
+    return max(own, default=None)
+
+
+def _slashed(path: str) -> str:
+    return path.replace("\\", "/")
 
 
 def _is_own(path: str, name: str, project: Project) -> bool:

@@ -1,4 +1,4 @@
-"""The page of a rule, shown over its findings."""
+"""What a rule is about, in a few lines with a link to its page, shown over its findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torchlint.server.positions import Lines, touch
 def at(
     checked: Checked, uri: str, position: types.Position, infos: Mapping[str, RuleInfo], client: Client
 ) -> types.Hover | None:
-    """The pages of the rules that found something at a position of a text; None if there is nothing."""
+    """What the rules are about that found something at a position of a text; None if there is nothing."""
     cell = checked.document.cell_of(uri)
     part = checked.document.part(cell)
     if part is None:
@@ -24,9 +24,9 @@ def at(
     lines, place = Lines(part.text, client.encoding), types.Range(position, position)
     ranges = [(f.rule, lines.range(f.span)) for f in checked.findings if f.cell == cell]
     here = {rule: range_ for rule, range_ in ranges if touch(range_, place)}
-    pages = [docs.page(infos[rule]) for rule in here if rule in infos]
-    if not pages:
+    rules = [docs.brief(infos[rule]) for rule in here if rule in infos]
+    if not rules:
         return None
     kind = types.MarkupKind.Markdown if client.markdown else types.MarkupKind.PlainText
     first = next(iter(here.values()))
-    return types.Hover(types.MarkupContent(kind, "\n---\n\n".join(pages)), first)
+    return types.Hover(types.MarkupContent(kind, "\n\n---\n\n".join(rules)), first)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.project.followed import made_by
 from torchlint.text.lines import split_lines
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ class FollowedNodes:
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""
         return self._steps.get(self._positions().lines_of(place)[0]) if self._steps else None
+
+    def step_of(self, place: cst.CSTNode) -> tuple[str, int] | None:
+        """The path and the line of the loop that makes the steps in which a function runs, where that is known."""
+        found = self.step(place) if isinstance(place, cst.FunctionDef) else None
+        return made_by(found.way) if found is not None else None
 
     def unusual(self, node: cst.CSTNode) -> str | None:
         """Why a normal run does not get to a node, in words; None if it does, or if that is not known."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-def recognized(module: SourceModule) -> list[tuple[int, str]]:
-    """The lines at which steps repeat, with what they do, in source order.
+def recognized(module: SourceModule) -> list[tuple[int, int, str]]:
+    """The first and last lines of what repeats steps, with what they do, in source order.
 
     Of nested loops only the outermost counts. A loop whose body is in other files is over ``batches``, whatever these
     do with them; a framework calls the methods of a module for each batch.
@@ -23,11 +23,11 @@ def recognized(module: SourceModule) -> list[tuple[int, str]]:
     return sorted(set(_recognized(module)))
 
 
-def _recognized(module: SourceModule) -> Iterator[tuple[int, str]]:
+def _recognized(module: SourceModule) -> Iterator[tuple[int, int, str]]:
     sources = dict.fromkeys(module.shared(Steps).sources)
     for source in sources:
         if not any(outer in sources for outer in module.ancestors(source)):
-            yield module.line(source), _kind(module, source)
+            yield module.line(source), module.span(source).end_line, _kind(module, source)
 
 
 def _kind(module: SourceModule, source: cst.CSTNode) -> str:

@@ -8,7 +8,10 @@ from typing import NamedTuple
 from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.report.html.patches import Patch, patch
 from torchlint.report.observed import seen_lines
+from torchlint.report.order import by_cost
 from torchlint.report.shared import rule_url
+
+_COSTLIEST = 10  # findings that a page begins with
 
 
 class Card(NamedTuple):
@@ -43,6 +46,11 @@ def card(finding: Finding, file: str, number: int, lines: Sequence[str], rules: 
     """The card of a finding."""
     url, seen = rule_url(finding, rules), tuple(seen_lines(finding))
     return Card(f"{file}-n{number}", file, finding, url, bool(lines), patch(finding, lines), seen)
+
+
+def costliest(cards: Iterable[Card]) -> list[Card]:
+    """The findings that cost most, in this order."""
+    return sorted(cards, key=lambda one: by_cost(one.finding))[:_COSTLIEST]
 
 
 def overview(cards: Iterable[Card], rules: dict[str, RuleInfo]) -> list[Row]:

@@ -28,12 +28,13 @@
     get("keys").setAttribute("aria-expanded", String(!box.hidden));
   };
 
-  // From finding to finding.
-  const cards = [...document.querySelectorAll(".card")];
+  // From finding to finding; what a filter hides is passed over.
+  const every = [...document.querySelectorAll(".card")];
   const shown = (card) => {
     for (let box = card.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
   };
   const move = (by) => {
+    const cards = every.filter((card) => !card.hidden);
     if (!cards.length) return;
     const current = document.activeElement ? document.activeElement.closest(".card") : null;
     const at = cards.indexOf(current);
@@ -44,9 +45,40 @@
     say(`${next + 1} of ${cards.length}`);
   };
 
-  // A link to a folded line unfolds it.
+  // The search and the filters of the findings: all words must be there, in any order.
+  const form = get("filters");
+  const plain = (text) => text.toLowerCase().replace(/\s+/g, " ");
+  const texts = form ? every.map((card) => plain(`${card.closest(".file").querySelector("h3").textContent} ${card.textContent}`)) : [];
+  const filter = () => {
+    const words = plain(get("search").value).split(" ");
+    const severities = [...form.elements.severity?.length ? form.elements.severity : [form.elements.severity]];
+    const wanted = new Set(severities.filter((box) => box.checked).map((box) => box.value));
+    const rule = get("rule").value;
+    every.forEach((card, at) => {
+      const { severity, rule: own, fix } = card.dataset;
+      const fits = wanted.has(severity) && (!rule || rule === own) && (!get("fixable").checked || fix !== undefined);
+      card.hidden = !fits || !words.every((word) => texts[at].includes(word));
+    });
+    for (const file of document.querySelectorAll("section.file")) {
+      file.hidden = !file.querySelector(".card:not([hidden])");
+      const link = document.querySelector(`.files a[href="#${file.id}"]`);
+      if (link) link.parentElement.hidden = file.hidden;
+    }
+    get("matches").textContent = `${every.filter((card) => !card.hidden).length} of ${every.length} shown`;
+  };
+  const reset = () => { form.reset(); filter(); };
+  const search = () => { if (form) { get("search").focus(); get("search").select(); } };
+  if (form) {
+    form.addEventListener("input", filter);
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("keydown", (event) => { if (event.key === "Escape") reset(); });
+    filter();
+  }
+
+  // A link to a folded line unfolds it, and one to a finding that is filtered out shows all again.
   const arrive = () => {
     const target = location.hash.length > 1 ? get(decodeURIComponent(location.hash.slice(1))) : null;
+    if (target && target.closest("[hidden]")) reset();
     if (target) { shown(target); target.scrollIntoView({ block: "center" }); }
   };
   addEventListener("hashchange", arrive);
@@ -71,7 +103,7 @@
   get("keys").addEventListener("click", help);
   for (const button of document.querySelectorAll("button.copy")) button.addEventListener("click", () => copied(button));
 
-  const keys = { j: () => move(1), k: () => move(-1), e: unfold, t: theme, "?": help };
+  const keys = { j: () => move(1), k: () => move(-1), e: unfold, t: theme, "?": help, "/": search };
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
     const action = keys[event.key];
