@@ -16,7 +16,7 @@ from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import DeviceEvidence
 from torchlint.analysis.values.evaluate import Evaluator
 from torchlint.analysis.values.functions import Functions, Parameters
-from torchlint.analysis.values.lattice import Kind, Value
+from torchlint.analysis.values.lattice import Value
 from torchlint.model import Heat
 from torchlint.prefilter import concepts
 
@@ -41,21 +41,10 @@ class SourceModule(Code):
         """The inferred value of an expression."""
         return self.evaluator.value(node)
 
-    def is_plain_tensor(self, node: cst.CSTNode | None) -> bool:
-        """Whether an expression is certainly a tensor with torch's own methods, by what makes it or its annotation.
-
-        What is only used like a tensor may be an object of another class, and no file of the run may define classes of
-        tensors, whose methods may do something else.
-        """
-        value = self.value(node)
-        if value.kind is not Kind.TENSOR or not value.sure:
-            return False
-        return not self.has_own_tensors
-
     @property
-    def has_own_tensors(self) -> bool:
+    def redefines_torch(self) -> bool:
         """Whether some file of the run defines classes that act as tensors, or changes what torch's functions do."""
-        return self.text_index.has(concepts.OWN_TENSORS) or self.project.own_tensors()
+        return self.text_index.has(concepts.REDEFINES) or self.project.redefines()
 
     @property
     def classes(self) -> Classes:

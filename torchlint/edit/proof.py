@@ -30,6 +30,10 @@ RESIZED = "memory of an array cannot be resized, as the file does with tensors (
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
 
 _RESIZES = re.compile(r"resiz|\bout\s*=|\.data\b|\.set_\(|\.shape\s*=(?!=)")
+# Code that records calls, or transforms them: what it shows of a program changes with the calls.
+_TRACES = re.compile(
+    r"\bjit\.(?:script|trace)|_fx\b|\bfx\b|\bexport\(|\bvmap\b|\bcompile\([^)\n]*backend\s*=\s*[A-Za-z_]"
+)
 _OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(")
 _DEPTH = 8
 _WHOLE = (cst.Add, cst.Subtract, cst.FloorDivide, cst.Modulo)
@@ -47,7 +51,8 @@ class Proof:
     def around(self, place: cst.CSTNode) -> list[str]:
         """What may change because of the code around a place: nothing if no handler and no redefinition is there."""
         handled = any(guard.kind == "try" for guard in self._module.guards(place))
-        return [*([HANDLED] if handled else []), *([REDEFINED] if self._module.has_own_tensors else [])]
+        redefined = self._module.redefines_torch or _TRACES.search(self._module.text)
+        return [*([HANDLED] if handled else []), *([REDEFINED] if redefined else [])]
 
     def with_new_memory(self) -> list[str]:
         """What may change if a tensor gets the memory of an array, or has it no longer: it cannot be resized."""

@@ -120,7 +120,7 @@ SETS_DTYPE = identifiers("set_default_dtype", "set_default_torch_dtype", _TYPE, 
 # changes, intercepts or traces what the functions of torch and NumPy do.
 _TENSOR_BASES = "Tensor Parameter Buffer ndarray"
 _OWNER = r"(?:torch|th|numpy|np)(?:\.Tensor)?"
-OWN_TENSORS = any_of(
+REDEFINES = any_of(
     identifiers("__torch_function__ __torch_dispatch__ __array_function__ as_subclass _make_subclass"),
     identifiers("_make_wrapper_subclass TorchFunctionMode TorchDispatchMode symbolic_trace make_fx"),
     text_pattern(
@@ -130,6 +130,7 @@ OWN_TENSORS = any_of(
     ),
     text_pattern(rf"(?m)^[ \t]*{_OWNER}\.\w+[ \t]*=[^=]", identifiers("torch numpy")),
     text_pattern(rf"setattr\(\s*{_OWNER}\s*,", identifiers("setattr")),
+    text_pattern(rf"getattr\(\s*{_OWNER}\s*,[^)\n]*set_", identifiers("getattr")),
     text_pattern(rf"patch(?:\.object)?\(\s*[\"']?{_OWNER}(?:\s*,|\.\w+[\"'])", identifiers("patch")),
 )
 # The file defines a method that moves objects of its own.

@@ -21,7 +21,7 @@ _TOLD: dict[str, Need] = {
     "sets_dtype": concepts.SETS_DTYPE,
     "sets_precision": concepts.SETS_PRECISION,
     "multiplies": concepts.MULTIPLIES,
-    "own_tensors": concepts.OWN_TENSORS,
+    "redefines": concepts.REDEFINES,
     "own_moves": concepts.OWN_MOVES,
     "sets_validation": concepts.SETS_VALIDATION,
 }

@@ -38,7 +38,7 @@ class FileFacts(TypedDict, total=False):
     sets_dtype: bool
     sets_precision: bool
     sets_validation: bool
-    own_tensors: bool
+    redefines: bool
     own_moves: bool
     multiplies: bool
     on_accelerator: bool

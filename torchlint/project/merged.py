@@ -117,9 +117,9 @@ class Project:
         """Whether some file of the run sets the default dtype."""
         return any(facts.get("sets_dtype") for facts in self.facts.values())
 
-    def own_tensors(self, _: str) -> bool:
+    def redefines(self, _: str) -> bool:
         """Whether some file of the run defines classes that act as tensors, or changes what torch's functions do."""
-        return any(facts.get("own_tensors") for facts in self.facts.values())
+        return any(facts.get("redefines") for facts in self.facts.values())
 
     def own_moves(self, _: str) -> bool:
         """Whether some file of the run defines a method that moves objects of its own."""

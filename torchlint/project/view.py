@@ -54,9 +54,9 @@ class ProjectView:
         """See :meth:`Project.sets_precision`."""
         return bool(self._run("sets_precision"))
 
-    def own_tensors(self) -> bool:
-        """See :meth:`Project.own_tensors`."""
-        return bool(self._run("own_tensors"))
+    def redefines(self) -> bool:
+        """See :meth:`Project.redefines`."""
+        return bool(self._run("redefines"))
 
     def own_moves(self) -> bool:
         """See :meth:`Project.own_moves`."""
@@ -146,7 +146,7 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation own_tensors own_moves "
+    "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation redefines own_moves "
     "contains_all has_custom_to convolves multiplies flag_helper "
     "runs_framework device varying_shapes cuda_only "
     "compiled_for_cuda cuda_programs needs_cuda cuda_check".split()
