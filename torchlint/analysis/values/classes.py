@@ -64,17 +64,6 @@ class Classes:
         """Whether the class derives from ``nn.Module`` or from one of torch's own modules."""
         return any(b in MODULE_BASES or b.startswith("torch.nn.") for b in self.bases(owner))
 
-    def inherits_from_torch(self, owner: cst.ClassDef, methods: Iterable[str]) -> bool:
-        """Whether a module has these methods from ``nn.Module``: no class of its lineage is unknown or defines one."""
-        if any(self.method(owner, name) is not None or self.assignments(owner, name) for name in methods):
-            return False
-        return all(map(self._is_followed, (base for one in self._lineage(owner) for base in one.bases)))
-
-    def _is_followed(self, base: cst.Arg) -> bool:
-        """Whether a base class belongs to the file or to torch."""
-        name = self._code.qualified(base.value) or ""
-        return name in MODULE_BASES or name.startswith("torch.nn.") or self._values.value(base.value).node is not None
-
     def itself(self, owner: cst.ClassDef) -> Value:
         """The value of ``self`` in a method."""
         if self.is_module(owner):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _ZEROING = ("zero_grad", "zero_param_grad")
 _AVERAGING = ("ema", "polyak", "soft_update", "momentum_update", "update_target", "moving_average", "update_average")
 _SCALED = frozenset({"clamp_", "clip_", "mul_", "div_"})
-_AVERAGES = frozenset({"mul_", "add_", "lerp_", "copy_"})
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 # Methods that compute gradients, and the one that applies them.
 _STEPPING = frozenset({"backward", "manual_backward", "step"})
