@@ -28,7 +28,7 @@ from torchlint.run.fixer import fix_files
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-GUILTY = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)\n"
+GUILTY = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)\n"
 LOADER = """\
 import torch
 from torch.utils.data import DataLoader
@@ -453,7 +453,7 @@ def test_a_forged_edit_beyond_the_file_is_not_made(tree: Path, capsys: pytest.Ca
                 finding[-1][3] = [[900, 1, 901, 1, "import os"]]
     sign(file, document)
     assert main(["--fix", "."]) in (0, 1)
-    assert "device=device" in (tree / "guilty.py").read_text(encoding="utf-8")
+    assert "device=x.device" in (tree / "guilty.py").read_text(encoding="utf-8")
     assert "import os" not in (tree / "guilty.py").read_text(encoding="utf-8")
     assert capsys.readouterr().err == ""
 

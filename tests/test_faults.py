@@ -20,8 +20,8 @@ from torchlint.cli.main import main
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked up in /proc")
 ROOT = Path(__file__).resolve().parents[1]
-GUILTY = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)\n"
-FIXED = "import torch\n\n\ndef f(device):\n    return torch.zeros(3, device=device)\n"
+GUILTY = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)\n"
+FIXED = "import torch\n\n\ndef f(x):\n    return torch.zeros(3, device=x.device)\n"
 
 
 @pytest.mark.exhaustive

@@ -15,9 +15,9 @@ from torchlint.base import files
 from torchlint.base.files import NotWritten, rewrite
 from torchlint.cli.main import main
 
-GUILTY = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)  # here\n"
-FIXED = "import torch\n\n\ndef f(device):\n    return torch.zeros(3, device=device)  # here\n"
-UNSAFE = "import torch\n\n\ndef f(device):\n    return torch.randn(3).to(device)\n"
+GUILTY = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)  # here\n"
+FIXED = "import torch\n\n\ndef f(x):\n    return torch.zeros(3, device=x.device)  # here\n"
+UNSAFE = "import torch\n\n\ndef f(x):\n    return torch.randn(3).to(x.device)\n"
 TORCHLINT = [sys.executable, "-m", "torchlint"]
 
 
@@ -99,7 +99,7 @@ def test_a_diff_changes_nothing_and_has_status_1(folder: Path) -> None:
     done = diff(".")
     assert done.returncode == 1
     assert content(folder) == before
-    assert b"-    return torch.zeros(3).to(device)  # here\n" in done.stdout
+    assert b"-    return torch.zeros(3).to(x.device)  # here\n" in done.stdout
     assert done.stderr == b"1 would be fixed, 1 needs --unsafe-fixes.\n"
     assert diff("unsafe.py").returncode == 0
 
@@ -132,7 +132,7 @@ def test_git_and_patch_apply_a_diff_to_odd_files(folder: Path, tool: list[str]) 
 
 
 def piped(*arguments: str, text: bytes) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*TORCHLINT, *arguments, "-"], input=text, capture_output=True, check=False)
+    return subprocess.run([*TORCHLINT, "--no-context", *arguments, "-"], input=text, capture_output=True, check=False)
 
 
 def test_standard_input_comes_back_repaired_and_the_rest_is_said_beside_it() -> None:

@@ -30,8 +30,8 @@ SOURCE = f"""\
 import torch
 
 
-def f(device, name='{TEXT}'):
-    return torch.zeros(3, names=('{TEXT}',)).to(device)  # {TEXT}
+def f(x, name='{TEXT}'):
+    return torch.zeros(3, names=('{TEXT}',)).to(x.device)  # {TEXT}
 
 
 def g(model):
@@ -54,12 +54,12 @@ COMMAND_SOURCE = """\
 import torch
 
 ##vso[task.setvariable variable=a]b
-def f(device):  ##[set-env name=a]b
+def f(x):  ##[set-env name=a]b
     return torch.zeros(  ##vso[task.setvariable variable=a]b
         3, names=('''
 ::stop-commands::x
 ##vso[task.setvariable variable=a]b
-''',)).to(device)  ##[set-env name=a]b
+''',)).to(x.device)  ##[set-env name=a]b
 
 
 def g(model):
@@ -159,7 +159,7 @@ def test_listed_files_are_a_line_each(tree: Path) -> None:
 
 
 def test_a_diff_has_no_headers_but_its_own(tree: Path) -> None:
-    done = torchlint(tree, "--diff", ".")
+    done = torchlint(tree, "--diff", "--unsafe-fixes", ".")
     assert_harmless(done.stderr)
     lines = done.stdout.split(b"\n")
     headers = [line for line in lines if line.startswith((b"--- ", b"+++ "))]
@@ -172,7 +172,7 @@ def test_a_diff_on_a_terminal_steers_nothing(tree: Path) -> None:
     import pty
 
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "torchlint", "--no-cache", "--diff", "c.py"]
+    command = [sys.executable, "-m", "torchlint", "--no-cache", "--diff", "--unsafe-fixes", "c.py"]
     subprocess.run(command, cwd=tree, stdout=theirs, stderr=subprocess.PIPE, check=False)
     os.close(theirs)
     shown = b""
@@ -182,7 +182,7 @@ def test_a_diff_on_a_terminal_steers_nothing(tree: Path) -> None:
     except OSError:  # the end of a terminal
         pass
     os.close(ours)
-    assert b"device=device" in shown
+    assert b"device=x.device" in shown
     assert_harmless(shown.replace(b"\r\n", b"\n"))
 
 
@@ -241,8 +241,8 @@ def test_no_wrapped_line_of_a_message_is_a_command() -> None:
 
 
 def test_ordinary_names_and_comments_are_shown_as_they_are(tmp_path: Path) -> None:
-    code = "torch.zeros(3).to(device)  ## see [1], #[2] and a[::2]"
-    (tmp_path / "#notes#.py").write_text(f"import torch\n\ndef f(device):\n    return {code}\n")
+    code = "torch.zeros(3).to(x.device)  ## see [1], #[2] and a[::2]"
+    (tmp_path / "#notes#.py").write_text(f"import torch\n\ndef f(x):\n    return {code}\n")
     text = torchlint(tmp_path, "--show-info", "#notes#.py").stdout.decode()
     assert text.startswith("#notes#.py:4:12: ")
     assert code in text

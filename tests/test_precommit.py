@@ -149,11 +149,11 @@ def test_a_commit_of_a_file_that_does_not_parse_fails(project: Project) -> None:
 
 def test_the_fixing_hook_repairs_a_commit_and_passes_the_next_time(project: Project) -> None:
     project.stage("model.py", CLEAN)
-    project.stage("train.py", "import torch\n\n\ndef zeros(device):\n    return torch.zeros(3).to(device)\n")
+    project.stage("train.py", "import torch\n\n\ndef zeros(x):\n    return torch.zeros(3).to(x.device)\n")
     done = project.commit_hook("torchlint-fix")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "files were modified by this hook" in done.stdout
-    assert "torch.zeros(3, device=device)" in (project.path / "train.py").read_text(encoding="utf-8")
+    assert "torch.zeros(3, device=x.device)" in (project.path / "train.py").read_text(encoding="utf-8")
     _git(project.path, "add", "train.py")
     assert project.commit_hook("torchlint-fix").returncode == 0
 
@@ -168,12 +168,12 @@ def test_the_fixing_hook_says_what_it_cannot_repair(project: Project) -> None:
 
 def test_the_hooks_take_notebooks(project: Project) -> None:
     project.stage("clean.ipynb", notebook(CLEAN, "%matplotlib inline"))
-    project.stage("train.ipynb", notebook("import torch", "%time x = torch.zeros(3).to(device)"))
+    project.stage("train.ipynb", notebook("import torch", "%time x = torch.zeros(3).to(x.device)"))
     fixed = project.commit_hook("torchlint-fix")
     assert fixed.returncode == 1, fixed.stdout + fixed.stderr
     assert "files were modified by this hook" in fixed.stdout
     text = (project.path / "train.ipynb").read_text(encoding="utf-8")
-    assert text == notebook("import torch", "%time x = torch.zeros(3, device=device)")
+    assert text == notebook("import torch", "%time x = torch.zeros(3, device=x.device)")
     project.stage("bad.ipynb", notebook("import torch", UNFIXABLE))
     done = project.commit_hook()
     assert done.returncode == 1, done.stdout + done.stderr

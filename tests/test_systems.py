@@ -19,7 +19,7 @@ from torchlint.confirm import launch
 from torchlint.report import shared
 from torchlint.run import discover
 
-CODE = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)\n"
+CODE = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)\n"
 
 
 @pytest.fixture

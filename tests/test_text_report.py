@@ -113,7 +113,7 @@ def test_statistics_replace_the_report(infos: Path, capsys: pytest.CaptureFixtur
     assert main(["--no-cache", "--statistics", str(infos)]) == 0
     assert capsys.readouterr().out == (
         "1  TL104  [*] factory-then-move\n\n"
-        "Found 1 info in 1 file.\n[*] all have a fix, [-] some have\n1 fixable with --fix.\n"
+        "Found 1 info in 1 file.\n[*] all have a fix, [-] some have\n1 fixable with --fix --unsafe-fixes.\n"
     )
 
 

@@ -31,9 +31,7 @@ ON_META = "with `meta` as the default device the move fails, while `device=` suc
 
 _RESIZES = re.compile(r"resiz|\bout\s*=|\.data\b|\.set_\(|\.shape\s*=(?!=)")
 # Code that records calls, or transforms them: what it shows of a program changes with the calls.
-_TRACES = re.compile(
-    r"\bjit\.(?:script|trace)|_fx\b|\bfx\b|\bexport\(|\bvmap\b|\bcompile\([^)\n]*backend\s*=\s*[A-Za-z_]"
-)
+_TRACES = re.compile(r"\bjit\.(?:script|trace)|_fx\b|\bfx\b|\bexport\(|\bvmap\b|\bcompile\([^)\n]{0,80}backend=\w")
 _OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(")
 _DEPTH = 8
 _WHOLE = (cst.Add, cst.Subtract, cst.FloorDivide, cst.Modulo)

@@ -130,7 +130,7 @@ REDEFINES = any_of(
     ),
     text_pattern(rf"(?m)^[ \t]*{_OWNER}\.\w+[ \t]*=[^=]", identifiers("torch numpy")),
     text_pattern(rf"setattr\(\s*{_OWNER}\s*,", identifiers("setattr")),
-    text_pattern(rf"getattr\(\s*{_OWNER}\s*,[^)\n]*set_", identifiers("getattr")),
+    text_pattern(rf"getattr\({_OWNER},[^)\n]{{0,80}}set_", identifiers("getattr")),
     text_pattern(rf"patch(?:\.object)?\(\s*[\"']?{_OWNER}(?:\s*,|\.\w+[\"'])", identifiers("patch")),
 )
 # The file defines a method that moves objects of its own.

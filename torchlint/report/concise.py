@@ -15,7 +15,10 @@ def render(run: RunResult, options: ReportOptions) -> str:
     if options.statistics:
         return "".join(f"{line}\n" for line in counted(run, options))
     shown, hidden = shown_and_hidden(run, options)
-    output = [*map(_line, shown), *(_recorded(run.recorded) if run.recorded is not None else ())]
+    output = [
+        *map(_line, sorted(shown, key=lambda finding: finding.sort_key)),
+        *(_recorded(run.recorded) if run.recorded is not None else ()),
+    ]
     output += map(problem_line, run.problems)
     if not options.quiet:
         output += recordings(run.recorded, whole=bool(options.verbose)) if run.recorded is not None else ()

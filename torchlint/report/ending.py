@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchlint.model import Finding, RunResult, Severity
 from torchlint.report import ReportOptions
+from torchlint.report.cells import wrapped
 from torchlint.report.shared import in_words, plural, problem_line
 from torchlint.report.summary import offers, recognized, repairs_by_file, statistics, tail, without_notices
 from torchlint.text.visible import visible_path
@@ -24,12 +25,16 @@ def _is_advice(finding: Finding) -> bool:
     return finding.severity is Severity.INFO and not finding.seen
 
 
-def ending(run: RunResult, options: ReportOptions, hidden: int) -> list[str]:
-    """The lines after the findings and problems; ``hidden`` infos are not among those findings."""
+def ending(run: RunResult, options: ReportOptions, hidden: int, width: int = 0) -> list[str]:
+    """The lines after the findings and problems; ``hidden`` infos are not among those findings.
+
+    What is said about loops is wrapped at ``width`` cells, if that is given; the other lines are short, or name paths.
+    """
     whole = bool(options.verbose)
+    said = recognized(run, hidden, whole=whole)
     return [
         *tail(run, hidden, whole=whole),
-        *recognized(run, hidden, whole=whole),
+        *(part for line in said for part in (wrapped(line, width) if width else [line])),
         *_remarks(run, options),
     ]
 

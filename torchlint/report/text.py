@@ -37,8 +37,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
     if run.problems:
         parts.append("\n".join(style.paint(problem_line(each), COLORS[Severity.ERROR]) for each in run.problems))
     if not options.quiet:
-        lines = ending(run, options, len(hidden))
-        parts.append("\n".join(part for line in lines for part in wrapped(line, style.width)))
+        parts.append("\n".join(ending(run, options, len(hidden), style.width)))
     return "\n\n".join(parts) + "\n" if parts else ""
 
 

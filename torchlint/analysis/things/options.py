@@ -117,8 +117,9 @@ class Options:
         made = [call for call in calls if (dotted(call.func) or "").rpartition(".")[2] == owner.name.value]
         if any(arg.star or arg.keyword is None for call in made for arg in call.args):
             return
-        for statement in (part for line in owner.body.body for part in getattr(line, "body", ())):
-            if isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
+        for statement in self._module.within(owner, cst.AnnAssign):
+            own = self._module.class_of(statement) is owner and self._module.function_of(statement) is None
+            if own and isinstance(statement.target, cst.Name):
                 name, value = statement.target.value, statement.value
                 if isinstance(value, cst.Call) and (dotted(value.func) or "").endswith("field"):
                     value = keyword(value, "default")

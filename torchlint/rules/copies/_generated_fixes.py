@@ -159,11 +159,11 @@ class _Rewrite:
             sizes = [value for name, value in given.given.items() if name != "dtype"]
         if dtype is None or not sizes or self._constructor in LEGACY or dtype.startswith("uint"):
             raise Unfixable
-        self._check_sizes(sizes[:1] if source == "numpy.full" else sizes)
+        self._check_sizes(sizes[:1] if source == "numpy.full" else sizes, dtype)
         texts = [self._editor.argument(value) for value in sizes]
         return texts, self._wanted(None if self._found.factory == "torch.arange" and dtype == "int64" else dtype)
 
-    def _check_sizes(self, sizes: list[cst.BaseExpression]) -> None:
+    def _check_sizes(self, sizes: list[cst.BaseExpression], dtype: str) -> None:
         """Note what is not certainly the same: unproved sizes, random numbers, and numbers that are converted."""
         members = [
             e.value for size in sizes for e in (size.elements if isinstance(size, (cst.Tuple, cst.List)) else [])
@@ -174,8 +174,13 @@ class _Rewrite:
             self._caveats += self._proof.with_new_memory()
         if ".random." in self._found.source:
             self._caveats.append(_RANDOM)
-        elif self._found.source not in _FILLING or keyword(self._call, "dtype") is not None:
+        elif self._found.source not in _FILLING or not self._converts_alike(dtype):
             self._caveats.append(_CONVERTED)
+
+    def _converts_alike(self, dtype: str) -> bool:
+        """Whether zeros and ones of a dtype become those of the one that is asked for, without a warning."""
+        asked = keyword(self._call, "dtype")
+        return asked is None or (self._proof.dtype(asked) is not None and "complex" not in dtype)
 
     # -- other arguments ---------------------------------------------------------------------------
 
