@@ -46,13 +46,13 @@ def fixed(text: str, select: str, *, unsafe: bool = True) -> str:
 def test_there_is_no_fix_where_the_loader_cannot_be_made_to_pin(more: str) -> None:
     found = moves(TRAIN.replace("optimizer):", "optimizer, pin, **more):").format(more=more))
     assert [(f.span.line, f.severity.value, f.fix) for f in found] == [(10, "info", None), (11, "info", None)]
-    assert "set `pin_memory=True` in the loader" in found[0].message
+    assert "helps if a data loader with `pin_memory=True` makes it" in found[0].message
 
 
 def test_there_is_no_fix_where_the_loader_is_out_of_sight() -> None:
     (passed,) = moves(f"import torch\nfrom torch.utils.data import DataLoader\n\n\n{PASSED}")
     assert passed.fix is None
-    assert "set `pin_memory=True` in the loader, and `non_blocking=True` here" in passed.message
+    assert "helps if a data loader with `pin_memory=True` makes it" in passed.message
 
 
 def test_there_is_no_fix_where_the_loader_is_a_default_argument() -> None:

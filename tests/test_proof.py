@@ -64,6 +64,9 @@ def test_only_what_is_proved_is_fixed_without_being_asked(rule: str, proved: str
         "class Mine(np.ndarray): ...",
         "traced = torch.fx.symbolic_trace(Model())",
         "setattr(torch, 'zeros', print)",
+        "count_calls(torch, ['zeros'])",
+        "for owner in (torch.Tensor, torch.nn.Module):\n    owner.cuda = lambda self: self",
+        "scripted = torch.jit.script(Model())",
     ],
 )
 def test_nothing_is_proved_where_torch_itself_is_changed(around: str) -> None:
@@ -82,6 +85,21 @@ def test_an_attribute_that_the_file_sets_to_something_else_is_no_device(stored: 
     holder = f"\n\nclass Net:\n    def __init__(self, kind):\n        {stored}\n"
     assert safeties("TL104", text + holder) == {Safety.UNSAFE}
     assert safeties("TL104", text + holder.replace(stored, "self.device = torch.device('cpu')")) == {Safety.SAFE}
+
+
+@pytest.mark.parametrize(
+    "defined", ["Like = namedtuple('Like', 'device shape')", "class Like:\n    device = torch.half"]
+)
+def test_a_class_with_a_device_of_its_own_proves_nothing(defined: str) -> None:
+    text = CODE.format(expression="torch.zeros(3).to(model.device)")
+    assert safeties("TL104", f"{text}\n\n{defined}\n") == {Safety.UNSAFE}
+
+
+@pytest.mark.parametrize(("context", "safety"), [("torch.no_grad()", "safe"), ("suppress(RuntimeError)", "unsafe")])
+def test_only_contexts_of_torch_handle_no_errors(context: str, safety: str) -> None:
+    text = CODE.format(expression="torch.zeros(n).to(device)")
+    inside = text.replace("            return", f"            with {context}:\n                return")
+    assert safeties("TL104", inside) == {Safety(safety)}
 
 
 def test_a_name_that_code_in_a_string_may_assign_proves_nothing() -> None:

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 HANDLED = "an exception handler may see another error, or see it earlier"
 REDEFINED = "the project changes, wraps or traces what torch's functions do"
 TARGET = "the target is evaluated earlier, and `device=` fails if it is a dtype or a tensor"
+MERGED = "if the move raises an error, the variable does not hold the tensor of the CPU"
 RESIZED = "memory of an array cannot be resized, as the file does with tensors (`resize_`, `out=`, `.data`)"
 ON_META = "with `meta` as the default device the move fails, while `device=` succeeds"
 
 _RESIZES = re.compile(r"resiz|\bout\s*=|\.data\b|\.set_\(|\.shape\s*=(?!=)")
 # Code that records calls, or transforms them: what it shows of a program changes with the calls.
 _TRACES = re.compile(r"\bjit\.(?:script|trace)|_fx\b|\bfx\b|\bexport\(|\bvmap\b|\bcompile\([^)\n]{0,80}backend=\w")
-_OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(")
+_OUT_OF_SIGHT = re.compile(r"(?<![\w.])(?:locals|vars|exec|eval|globals)\(|sys\.modules")
 _DEPTH = 8
 _WHOLE = (cst.Add, cst.Subtract, cst.FloorDivide, cst.Modulo)
 _GROWING = (cst.Add, cst.FloorDivide, cst.Modulo)
@@ -49,8 +50,15 @@ class Proof:
     def around(self, place: cst.CSTNode) -> list[str]:
         """What may change because of the code around a place: nothing if no handler and no redefinition is there."""
         handled = any(guard.kind == "try" for guard in self._module.guards(place))
+        handled = handled or any(map(self._may_handle, self._module.ancestors(place)))
         redefined = self._module.redefines_torch or _TRACES.search(self._module.text)
         return [*([HANDLED] if handled else []), *([REDEFINED] if redefined else [])]
+
+    def _may_handle(self, around: cst.CSTNode) -> bool:
+        """Whether a ``with`` may swallow errors or change what runs in it: none of torch's own does."""
+        items = around.items if isinstance(around, cst.With) else ()
+        names = [item.item.func if isinstance(item.item, cst.Call) else item.item for item in items]
+        return any(not (self._module.qualified(name) or "").startswith("torch.") for name in names)
 
     def with_new_memory(self) -> list[str]:
         """What may change if a tensor gets the memory of an array, or has it no longer: it cannot be resized."""
@@ -175,6 +183,8 @@ class Proof:
 
 def _stores_only_devices(module: SourceModule) -> bool:
     """Whether the file stores nothing but devices as attributes ``device``, and defines no such property."""
+    if re.search(r"namedtuple\([^)\n]{0,200}\bdevice\b", module.text):
+        return False
     names = module.nodes_of(cst.Name, frozenset(("device",)))
     return all(_is_harmless(module, name) for name in names if name.value == "device")
 

@@ -15,7 +15,7 @@ from torchlint.analysis.things.move import VARIABLE_WRAPPERS, FirstMove
 from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.edit.editor import Editor, Unfixable
-from torchlint.edit.proof import ON_META, TARGET, Proof
+from torchlint.edit.proof import MERGED, ON_META, TARGET, Proof
 from torchlint.knowledge.tensors import CASTS
 from torchlint.model import Edit
 
@@ -52,6 +52,11 @@ class Targets:
         self._editor, self._proof = module.shared(Editor), module.shared(Proof)
 
     # -- targets of moves ------------------------------------------------------------------------
+
+    def of_first(self, move: FirstMove) -> Target:
+        """The target of the first move of a tensor. Raises :class:`Unfixable`."""
+        target = self.of(move.call)
+        return target._replace(caveats=(*target.caveats, MERGED)) if move.in_variable else target
 
     def of(self, call: cst.Call) -> Target:
         """The target of ``.to(..)``, ``.cuda(..)`` or ``.type_as(..)``. Raises :class:`Unfixable`."""

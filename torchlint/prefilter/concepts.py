@@ -122,7 +122,8 @@ _TENSOR_BASES = "Tensor Parameter Buffer ndarray"
 _OWNER = r"(?:torch|th|numpy|np)(?:\.Tensor)?"
 REDEFINES = any_of(
     identifiers("__torch_function__ __torch_dispatch__ __array_function__ as_subclass _make_subclass"),
-    identifiers("_make_wrapper_subclass TorchFunctionMode TorchDispatchMode symbolic_trace make_fx"),
+    identifiers("_make_wrapper_subclass TorchFunctionMode TorchDispatchMode FakeTensorMode"),
+    identifiers("symbolic_trace make_fx"),
     text_pattern(
         r"class[ \t]{1,80}\w{1,80}(?:\[[^]()]{0,80}\])?[ \t]{0,80}\([^()]{0,200}"
         rf"\b(?:{_TENSOR_BASES.replace(' ', '|')})\b",
@@ -130,6 +131,8 @@ REDEFINES = any_of(
     ),
     text_pattern(rf"(?m)^[ \t]*{_OWNER}\.\w+[ \t]*=[^=]", identifiers("torch numpy")),
     text_pattern(rf"setattr\(\s*{_OWNER}\s*,", identifiers("setattr")),
+    text_pattern(r"(?<!getattr)(?<!hasattr)\((?:torch|numpy|np),", identifiers("torch numpy")),
+    text_pattern(rf"\bin [\[(]{_OWNER},", identifiers("torch numpy")),
     text_pattern(rf"getattr\({_OWNER},[^)\n]{{0,80}}set_", identifiers("getattr")),
     text_pattern(rf"patch(?:\.object)?\(\s*[\"']?{_OWNER}(?:\s*,|\.\w+[\"'])", identifiers("patch")),
 )

@@ -59,7 +59,7 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     """Pass ``device=`` to the constructor, and ``dtype=`` for the first cast before the move."""
     assert copy.move is not None
     targets, editor = module.shared(Targets), module.shared(Editor)
-    target, methods = targets.of(copy.move.call), list(copy.move.methods)
+    target, methods = targets.of_first(copy.move), list(copy.move.methods)
     cast = None if keyword(copy.call, "dtype") is not None else next(iter(targets.casts(copy.call, copy.move)), None)
     if cast is not None:
         methods.remove(str(method(cast)))

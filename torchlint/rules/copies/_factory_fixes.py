@@ -42,7 +42,7 @@ def create_on_device(module: SourceModule, found: MovedFactory) -> Fix | None:
     if found.computed or "type" in found.move.methods:
         return None  # the methods in between would run on the device
     targets = module.shared(Targets)
-    target = targets.of(found.move.call)
+    target = targets.of_first(found.move)
     casts = targets.casts(found.call, found.move) if found.name in _SAME_IN_EVERY_DTYPE else []
     edits = [*_with_device(module, found, target, casts), targets.remove_move(found.call, found.move)]
     caveat = "; ".join([*_caveats(module, found, casts), *target.caveats]) or None

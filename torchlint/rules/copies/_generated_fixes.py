@@ -39,6 +39,7 @@ _RANDOM = "torch's generator draws different numbers than NumPy's, and is seeded
 _SIZE = "what torch does not accept as a size, such as an array, raises an error; so does a negative size, another one"
 _CONVERTED = "the numbers may be converted or rounded differently, and others may be out of the dtype's range"
 _EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count does not raise an error"
+_STRIDES = "a tensor without elements gets other strides"
 _DATA = "a legacy constructor with one argument, which may be data, is replaced by a factory that takes it for a size"
 
 
@@ -170,6 +171,8 @@ class _Rewrite:
         ]
         if not all(map(self._proof.is_size, members or sizes)):
             self._caveats.append(_SIZE)
+        elif len(members) > 1 and not all(literal(member) for member in members):
+            self._caveats.append(_STRIDES)
         if self._constructor != "torch.tensor":
             self._caveats += self._proof.with_new_memory()
         if ".random." in self._found.source:

@@ -55,7 +55,7 @@ class _Rewrite:
 
     def fix(self) -> Fix:
         call, move, targets = self._found.call, self._found.move, self._module.shared(Targets)
-        target = targets.of(move.call) if move is not None else None
+        target = targets.of_first(move) if move is not None else None
         if move is not None and not _FORMS.issuperset(move.methods):
             raise Unfixable
         kept = self._legacy_dtype() if self._found.name in LEGACY else self._other_arguments()

@@ -92,7 +92,10 @@ def _pageable(module: SourceModule, upload: Upload) -> list[Loader]:
         raise Unfixable
     iterables = [source.iterable for source in upload.batch.sources]
     made = [call for one in iterables if one is not None for call in iterated(module, one)]
-    return [found for call in made if isinstance(call, cst.Call) and (found := module.shared(Loaders).at(call))]
+    loaders = [module.shared(Loaders).at(call) if isinstance(call, cst.Call) else None for call in made]
+    if not loaders or None in loaders:
+        raise Unfixable
+    return [loader for loader in loaders if loader is not None]
 
 
 def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:
