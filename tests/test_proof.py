@@ -116,7 +116,7 @@ def test_a_line_whose_errors_are_handled_is_not_fixed_safely() -> None:
 def test_a_move_in_the_next_line_is_merged_and_one_further_down_is_not() -> None:
     lines = "h = torch.zeros(3)\n            h = h.to(device)\n            return"
     text = CODE.format(expression="h").replace("return", lines)
-    assert safeties("TL104", text) == {Safety.SAFE}
+    assert safeties("TL104", text) == {Safety.UNSAFE}, "an error of the move left the tensor of the CPU in the variable"
     assert (
         safeties("TL104", text.replace("            h = h.to", "            print(n)\n            h = h.to")) == set()
     )

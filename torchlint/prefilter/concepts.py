@@ -131,7 +131,7 @@ REDEFINES = any_of(
     ),
     text_pattern(rf"(?m)^[ \t]*{_OWNER}\.\w+[ \t]*=[^=]", identifiers("torch numpy")),
     text_pattern(rf"setattr\(\s*{_OWNER}\s*,", identifiers("setattr")),
-    text_pattern(r"(?<!getattr)(?<!hasattr)\((?:torch|numpy|np),", identifiers("torch numpy")),
+    text_pattern(r"(?<!getattr)(?<!hasattr)\(torch,", identifiers("torch")),
     text_pattern(rf"\bin [\[(]{_OWNER},", identifiers("torch numpy")),
     text_pattern(rf"getattr\({_OWNER},[^)\n]{{0,80}}set_", identifiers("getattr")),
     text_pattern(rf"patch(?:\.object)?\(\s*[\"']?{_OWNER}(?:\s*,|\.\w+[\"'])", identifiers("patch")),
