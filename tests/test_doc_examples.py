@@ -28,11 +28,11 @@ class Net(torch.nn.Module):
 _TRAIN = """\
 import torch
 from torch.utils.data import DataLoader
-
 from model import Net
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def train(data, device):
+def train(data):
     model = Net().to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     total = 0.0
