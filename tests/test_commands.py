@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from torchlint.api import lint_source
+from torchlint.config.config import Config
 from torchlint.config.configurations import Configurations
 from torchlint.run import session
 
@@ -136,3 +138,29 @@ def test_a_configuration_that_names_the_programs_counts_more_than_scripts(tmp_pa
     named = 'select = ["TL301"]\n[world]\nprograms = ["program.py"]\n'
     scripts = '[project.scripts]\nfit = "program:main"\n'
     assert told(tmp_path, PLAIN + MAIN, torchlint_toml=named, pyproject_toml=scripts) == UNREACHED
+
+
+ARGUMENTS = """
+from dataclasses import dataclass, field
+from torch.utils.data import DataLoader
+
+
+@dataclass
+class Arguments:
+    num_workers: int = field(default=0, metadata={"help": "processes"})
+
+    def __post_init__(self):
+        self.num_workers = max(self.num_workers, 0)
+
+
+def main(args: Arguments, data, model, optimizer):
+    for epoch in range(10):
+        for x, y in DataLoader(data, num_workers=args.num_workers):
+            model(x.cuda(), y.cuda()).backward()
+            optimizer.step()
+"""
+
+
+def test_the_defaults_of_a_data_class_with_methods_are_read() -> None:
+    result = lint_source(ARGUMENTS, config=Config(select=("TL404",)))
+    assert not result.problems

@@ -85,7 +85,6 @@ SAFE = [
         for statement in (
             "a = np.array(data)\nreturn torch.tensor(a).to(x.device), [a]",
             "a = np.array(data)\nreturn torch.tensor(a).unsqueeze(0).to(x.device), [a]",
-            "a = np.array(data)\nt = torch.tensor(a)\nt = t.to(x.device)\nreturn t, [a]",
             "a = np.array(data)\nreturn [torch.tensor(a).to(x.device) for _ in range(2)], [a]",
             "a = np.array(data)\nreturn torch.tensor(a.T).permute(*range(a.ndim)).to(x.device), [a]",
         )
@@ -178,7 +177,6 @@ SAFE = [
             "(lambda n: torch.zeros(n).to(x.device))(3)",
         )
     ),
-    body("TL104", "h = torch.zeros(2, 3)\nh = h.to(x.device)\nreturn h", inputs={"x": ("tensor", "meta tensor")}),
     *(
         body("TL104", f"y = x.to(device) * 1\nreturn {statement}, [x]",
              inputs={"x": ("tensor", "half"), "device": DEVICES})
