@@ -120,3 +120,10 @@ def test_a_move_in_the_next_line_is_merged_and_one_further_down_is_not() -> None
     assert (
         safeties("TL104", text.replace("            h = h.to", "            print(n)\n            h = h.to")) == set()
     )
+
+
+@pytest.mark.parametrize("line", ["t.resize_(9)", "torch.cat([t, t], out=t)", "t.data = t.float()"])
+def test_a_tensor_that_may_be_resized_does_not_get_the_memory_of_an_array(line: str) -> None:
+    text = CODE.format(expression="torch.tensor(np.stack(frames))")
+    assert safeties("TL101", text) == {Safety.SAFE}
+    assert safeties("TL101", f"{text}\n\ndef grow(t):\n    {line}\n") == {Safety.UNSAFE}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from torchlint.base.limits import content
 from torchlint.model import Finding, Span
+from torchlint.text.columns import of_bytes
 from torchlint.text.decode import DecodeProblem, decode
 from torchlint.text.lines import split_lines
 
@@ -82,7 +83,7 @@ class Sources:
         line = self._line(place.path, place.line)
         if not line:  # a notebook cell, or a file that no longer exists
             return max(place.column, 0) + 1
-        return len(line.encode("utf-8", "surrogatepass")[: max(place.column, 0)].decode("utf-8", "replace")) + 1
+        return of_bytes(line.encode("utf-8", "surrogatepass"), max(place.column, 0))
 
     def _bytes(self, path: str, line: int, column: int) -> int:
         return len(self._line(path, line)[: column - 1].encode("utf-8", "surrogatepass"))

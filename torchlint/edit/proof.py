@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -18,6 +18,7 @@ from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import is_opaque, literal, positional
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.knowledge.arrays import CONSTANTS
+from torchlint.model import Edit, Fix, Safety
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -39,6 +40,12 @@ _WHOLE = (cst.Add, cst.Subtract, cst.FloorDivide, cst.Modulo)
 _GROWING = (cst.Add, cst.FloorDivide, cst.Modulo)
 # Numbers that every dtype holds or rounds alike: the largest of float16, and of integers that int8 has, too.
 _LARGEST, _SMALL = 65504, 127
+
+
+def fix(title: str, edits: Iterable[Edit], caveats: Iterable[str]) -> Fix:
+    """A fix that is safe unless there are caveats."""
+    caveat = "; ".join(caveats) or None
+    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, tuple(edits), caveat)
 
 
 class Proof:
@@ -122,7 +129,7 @@ class Proof:
             if name == "builtins.sum" and isinstance(given, (cst.GeneratorExp, cst.ListComp)):
                 return proved(given.elt)
             return name == "builtins.len"
-        return self._by_definition(node, proved, depth) if not self._is_counter(node) else True
+        return self._is_counter(node) or self._by_definition(node, proved, depth)
 
     def _is_counter(self, node: cst.BaseExpression) -> bool:
         """Whether a name is always the variable of a loop over ``range(n)``."""
@@ -200,11 +207,10 @@ def _is_harmless(module: SourceModule, name: cst.Name) -> bool:
         return target is name and module.class_of(name) is None
     if not isinstance(around, cst.AssignTarget) or (target is name and not _is_class_variable(module, name)):
         return True
-    value = module.parent(around)
-    copied = (
-        isinstance(value, cst.Assign) and isinstance(value.value, cst.Attribute) and value.value.attr.value == "device"
-    )
-    return copied or (isinstance(value, cst.Assign) and module.shared(Proof).is_device(value.value))
+    statement = module.parent(around)
+    value = statement.value if isinstance(statement, cst.Assign) else None
+    copied = isinstance(value, cst.Attribute) and value.attr.value == "device"
+    return copied or (value is not None and module.shared(Proof).is_device(value))
 
 
 def _is_class_variable(module: SourceModule, name: cst.Name) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
-from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, FirstMove
 from torchlint.analysis.values.devices import device_of
@@ -28,13 +28,11 @@ _KEYWORDS = frozenset({"device", "dtype", "non_blocking"})
 class Target(NamedTuple):
     """The target of a move: the text of a device, and of a dtype if the move also converts.
 
-    ``caveats`` say what may change if the device is passed to the constructor; ``waits`` is false for an asynchronous
-    move.
+    ``caveats`` say what may change if the device is passed to the constructor.
     """
 
     device: str
     dtype: str | None = None
-    waits: bool = True
     caveats: tuple[str, ...] = ()
 
     @property
@@ -77,8 +75,8 @@ class Targets:
         if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
             raise Unfixable  # it may be None, which is the current device here and the CPU for `device=`
         name = "cuda" if index is None else f"cuda:{index}"
-        waits = _waits(keyword(call, "non_blocking") or positional(call, 1))
-        return Target(self.quoted(name, call), None, waits, self._around(call))
+        _check_waits(keyword(call, "non_blocking") or positional(call, 1))
+        return Target(self.quoted(name, call), None, self._around(call))
 
     def _to(self, call: cst.Call) -> Target:
         where = argument(call, "device", 0)
@@ -94,17 +92,17 @@ class Targets:
         dtype = argument(call, "dtype", 1)
         if dtype is not None and self._module.value(dtype).kind is not Kind.DTYPE:
             raise Unfixable
-        waits = _waits(keyword(call, "non_blocking") or positional(call, 2))
+        _check_waits(keyword(call, "non_blocking") or positional(call, 2))
         proved = self._proof.is_device(where) and (dtype is None or self._proof.dtype(dtype) is not None)
         caveats = self._around(call) if proved else (*self._around(call), TARGET)
         written = self._editor.argument(dtype) if dtype is not None else None
-        return Target(self._editor.argument(where), written, waits, caveats)
+        return Target(self._editor.argument(where), written, caveats)
 
     def _like(self, other: cst.BaseExpression | None) -> Target:
         if other is None or dotted(other) is None:
             raise Unfixable  # it would be evaluated twice
         name = self._editor.source(other)
-        return Target(f"{name}.device", f"{name}.dtype", True, (TARGET,))
+        return Target(f"{name}.device", f"{name}.dtype", (TARGET,))
 
     def _around(self, call: cst.Call) -> tuple[str, ...]:
         on_meta = self._module.shared(Defaults).may_use_meta_device
@@ -139,20 +137,16 @@ class Targets:
         return self._editor.delete(self._module.statement_of(move.call))
 
     def _is_rebound_at_once(self, made: cst.CSTNode, call: cst.Call) -> bool:
-        """Whether the move is ``x = x.to(device)``, in the line after the one that creates ``x``."""
+        """Whether the move, the only use of ``x``, is ``x = x.to(device)`` in the line after its creation."""
         first, second = self._module.statement_of(made), self._module.statement_of(call)
-        lines = [self._module.parent(statement) for statement in (first, second)]
-        block = self._module.parent(lines[0]) if lines[0] is not None else None
-        if not isinstance(block, (cst.IndentedBlock, cst.Module)) or self._module.parent(call) is not second:
+        if not isinstance(second, cst.Assign) or len(second.targets) != 1 or second.value is not call:
             return False
-        if not isinstance(second, cst.Assign) or len(second.targets) != 1 or not isinstance(call.func, cst.Attribute):
-            return False
+        line, after = self._module.parent(first), self._module.parent(second)
+        block = self._module.parent(line) if line is not None else None
+        lines = block.body if isinstance(block, (cst.IndentedBlock, cst.Module)) else ()
+        adjacent = any(one is line and other is after for one, other in pairwise(lines))
         name = second.targets[0].target
-        inside = [node for arg in call.args for node in descendants(arg.value)]
-        read = any(isinstance(node, cst.Name) and node.value == dotted(name) for node in inside)
-        places = [place for place, line in enumerate(block.body) if any(line is one for one in lines)]
-        adjacent = len(places) == 2 and places[1] - places[0] == 1
-        return adjacent and not read and isinstance(name, cst.Name) and dotted(call.func.value) == name.value
+        return adjacent and isinstance(name, cst.Name) and dotted(receiver(call)) == name.value
 
     def casts(self, made: cst.Call, move: FirstMove) -> list[cst.Call]:
         """The casts between creation and move, if all of it is one method chain."""
@@ -169,11 +163,7 @@ class Targets:
         return found
 
 
-def _waits(non_blocking: cst.BaseExpression | None) -> bool:
-    """Whether the move blocks the host; raises :class:`Unfixable` if that is only known at run time."""
-    if non_blocking is None:
-        return True
-    asked = literal(non_blocking)
-    if not isinstance(asked, bool):
+def _check_waits(non_blocking: cst.BaseExpression | None) -> None:
+    """Raise :class:`Unfixable` if only a run shows whether the move blocks the host."""
+    if non_blocking is not None and not isinstance(literal(non_blocking), bool):
         raise Unfixable
-    return not asked

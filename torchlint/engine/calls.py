@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.frames import Frame, Function, Scope
-from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned, number
+from torchlint.engine.parameters import Parameters
+from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import (
-    ELEMENT,
     NONE,
-    NUMBER,
-    TEXT,
     UNKNOWN,
     Kind,
     Place,
     Value,
     leaves,
-    sequence,
     tensor,
 )
 from torchlint.knowledge import following as known
@@ -42,6 +39,7 @@ class Calls:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
+        self._parameters = Parameters(engine)
         self._peers: dict[Hashable, list[Frame]] = defaultdict(list)
         self._losses: dict[ast.AST, tuple[bool, frozenset[str]]] = {}
         self.reached: set[ast.AST] = set()
@@ -190,7 +188,7 @@ class Calls:
         if self._state.depth > _DEEP:
             self._state.partial.add(function.node)
             return UNKNOWN
-        names = self._bind(function, args, named)
+        names = self._parameters.bind(function, args, named)
         frame = self._frame(function, names, node)
         self._state.called(frame, "call", node)
         self.reached.add(function.node)
@@ -333,57 +331,6 @@ class Calls:
             told = any(word in module.content for word in _TELLING)
             self._losses[node] = _about(node) if told else (False, frozenset())
         return self._losses[node]
-
-    # -- arguments ---------------------------------------------------------------------------------
-
-    def _bind(self, function: Function, args: list[Value], named: dict[str, Value]) -> dict[str, Value]:
-        given = function.node.args
-        ordered = [*given.posonlyargs, *given.args]
-        names = [each.arg for each in ordered]
-        found = dict(zip(names, args, strict=False))
-        if given.vararg is not None:
-            found[given.vararg.arg] = sequence(args[len(names) :])
-        keywords = {*names, *(each.arg for each in given.kwonlyargs)}
-        found.update({name: value for name, value in named.items() if name in keywords})
-        if given.kwarg is not None:
-            others = {name: value for name, value in named.items() if name not in keywords and name != OTHERS}
-            more = OTHERS in named or self._state.frame.assumed
-            found[given.kwarg.arg] = Value(Kind.DICT, OTHERS if more else None, fields=others)
-        defaults = [*zip(reversed(names), reversed(given.defaults), strict=False)]
-        defaults += [(k.arg, d) for k, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
-        for name, default in defaults:
-            if name not in found:
-                value = self._engine.expressions.safely(default, function.scope)
-                found[name] = self._unless_given(name, value, open_=OTHERS in named)
-        for each in (*ordered, *given.kwonlyargs):
-            if each.arg not in found:  # of a command line, as of click
-                found[each.arg] = self._engine.libraries.filled(each, function)
-            value = found[each.arg]
-            if value.kind is Kind.UNKNOWN and value.detail is None and each.annotation is not None:
-                found[each.arg] = self._annotated(each.annotation, function)
-        return {name: number(value) for name, value in found.items()}
-
-    def _unless_given(self, name: str, default: Value, *, open_: bool) -> Value:
-        """A parameter that a call does not pass, unless it is ``open_``; of an assumed call it is an option."""
-        if default.kind is not Kind.CONSTANT:
-            return default
-        assumed = self._state.frame.assumed
-        if open_ or (assumed and default.is_none):
-            return UNKNOWN
-        return self._engine.libraries.parameter(name, default) if assumed else default
-
-    def _annotated(self, annotation: ast.expr, function: Function) -> Value:
-        text = ast.unparse(annotation)
-        if text in ("int", "float"):
-            return NUMBER
-        if text == "str":
-            return TEXT
-        if known.TENSOR_ANNOTATION.fullmatch(text):
-            return tensor()
-        if known.LOADER.search(text.partition("[")[0]):
-            batch = tensor(Place.HOST, detail=ELEMENT.detail, origin=self._state.origin("batch", function.node))
-            return Value(Kind.LOADER, element=batch)
-        return UNKNOWN
 
 
 def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:

@@ -56,9 +56,7 @@ class State:
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
-        self.cut: dict[Module, set[ast.AST]] = defaultdict(
-            set
-        )  # bodies and functions that the budget did not allow for
+        self.cut: dict[Module, set[ast.AST]] = defaultdict(set)  # bodies and functions beyond the budget
         self.unresolved: set[str] = set()  # names by which something unknown is called
         self.unclear: dict[str, tuple[int, ...] | None] = {}  # lines of functions that programs may get to; None: all
         self.entry: tuple[str, ast.AST] | None = None  # the call of the project into a stub: path and node

@@ -15,7 +15,7 @@ LEGACY = {
 }
 # The names of the types of tensors on the CPU; `Tensor` mostly occurs in annotations.
 CPU_TYPES = frozenset(name.rpartition(".")[2] for name, device in LEGACY.items() if device == "cpu") - {"Tensor"}
-LEGACY_DTYPES = {
+_DTYPES = {
     "": "float32",
     "Float": "float32",
     "Double": "float64",
@@ -28,6 +28,7 @@ LEGACY_DTYPES = {
     "Char": "int8",
     "Bool": "bool",
 }
+LEGACY_DTYPES = {name: _DTYPES[name.rpartition(".")[2].removesuffix("Tensor")] for name in LEGACY}
 FROM_HOST = frozenset({"torch.from_numpy", "torch.frombuffer"})
 
 # Methods whose result says how a tensor is stored, and functions of `torch` that return the same.

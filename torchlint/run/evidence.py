@@ -18,6 +18,7 @@ from torchlint.base.shape import fits
 from torchlint.model import Observed, Recording
 from torchlint.project.followed import NOT_FOLLOWED, FollowedFile
 from torchlint.run.shown import Shown, with_shown
+from torchlint.text.columns import of_bytes
 from torchlint.text.visible import visible
 
 NAME = "observations.json"
@@ -126,14 +127,9 @@ def _observed(path: str, source: str, one: Measured, lines: Sequence[bytes]) -> 
     first, column, last, end = one.shown.place
     columns = None
     if first == last <= len(lines):
-        columns = _characters(lines[first - 1], column), _characters(lines[first - 1], end)
+        columns = of_bytes(lines[first - 1], column), of_bytes(lines[first - 1], end)
     seen = Observed(_kind(one), path, first, one.times, one.steps, one.microseconds, source, columns=columns)
     return seen._replace(evaluates=one.shown.phase == "inference", modeled=one.modeled)
-
-
-def _characters(line: bytes, column: int) -> int:
-    """The column, from 1 and in characters, of one from 0 in bytes."""
-    return len(line[:column].decode("utf-8", "replace")) + 1
 
 
 def _kind(one: Measured) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.forms import COPY, FORMS, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
 from torchlint.project.followed import ASSUMED, FollowedEvent, Range, made_by
+from torchlint.text.columns import of_bytes
 
 if TYPE_CHECKING:
     from torchlint.rule import Rule
@@ -126,9 +127,4 @@ def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator
 
 def _span(event: FollowedEvent, lines: Sequence[str]) -> Span:
     first, column, last, end = event.place
-    return Span(first, _characters(lines[first - 1], column), last, _characters(lines[last - 1], end))
-
-
-def _characters(line: str, column: int) -> int:
-    """The column, from 1 and in characters, of one from 0 in UTF-8 bytes."""
-    return column + 1 if line.isascii() else len(line.encode()[:column].decode("utf-8", "replace")) + 1
+    return Span(first, of_bytes(lines[first - 1].encode(), column), last, of_bytes(lines[last - 1].encode(), end))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,9 @@ def understood(analyses: Mapping[str, Analysis], project: Project, position: Pos
     found = [(path, *each) for path, known in facts.items() for each in known.get("loops", ())]
     own = {path for path, *_ in found}
     found += [(path, line, line, kind) for path, line, kind in _followed(facts, project) if path not in own]
-    lines = {path: [(first, last) for at, first, last, _ in found if at == path] for path, *_ in found}
+    lines: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for path, first, last, _ in found:
+        lines[_slashed(path)].append((first, last))
     counts = _counts((one for each in analyses.values() for one in each.result.findings), lines)
     loops = tuple(
         Loop(path, line, kind, cell, *counts.get((_slashed(path), first), (0, 0, 0)))
@@ -63,12 +66,11 @@ def _counts(
     ``lines`` gives the first and last lines of the loops of each file. A finding belongs to the loop around it, or else
     to the one around the loop whose steps get to it. Loops are named by path, with forward slashes, and first line.
     """
-    loops = {_slashed(path): own for path, own in lines.items()}
     found: dict[tuple[str, int], tuple[int, int, int]] = {}
     for one in findings:
         if one.topic not in _KINDS or one.heat is None or one.heat.rank < Heat.STEP.rank:
             continue
-        loop = _around((_slashed(one.path), one.span.line), loops) or _around(one.step, loops)
+        loop = _around((_slashed(one.path), one.span.line), lines) or _around(one.step, lines)
         if loop is not None:
             counts = [*found.get(loop, (0, 0, 0))]
             counts[_KINDS[one.topic]] += 1

@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
-from torchlint.analysis.values import arrays, content, devices, lists, models, tensors
+from torchlint.analysis.values import arrays, content, devices, lists, models, operators, tensors
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import GRADIENT, DeviceEvidence
@@ -272,7 +272,7 @@ class Evaluator:
 
     def binary(self, node: cst.BinaryOperation) -> Value:
         left, right = self.value(node.left), self.value(node.right)
-        found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
+        found = operators.combined(left, right, node) or arrays.combined(left, right, node)
         found = found or lists.combined(left, right, node)
         return content.of_operator(self, (node.left, node.right), found) if found else _numbers(left, right)
 
@@ -289,7 +289,7 @@ class Evaluator:
         kinds = {left.kind, right.kind}
         if Kind.TENSOR in kinds and not kinds.isdisjoint(_UNEQUAL):
             return SCALAR  # without looking at any content
-        found = tensors.combined(left, right, node) or arrays.combined(left, right, node)
+        found = operators.combined(left, right, node) or arrays.combined(left, right, node)
         return content.of_operator(self, (node.left, compared), found._replace(dtype="bool")) if found else UNKNOWN
 
     def unary(self, node: cst.UnaryOperation) -> Value:

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 def legacy(node: cst.Call, name: str) -> Value:
     """A call of a tensor type: ``torch.cuda.FloatTensor(..)``."""
-    last = name.rpartition(".")[2].removesuffix("Tensor")
     device = Device.CUDA if known.LEGACY[name] == "cuda" else Device.CPU
-    return Value(Kind.TENSOR, device, dtype=known.LEGACY_DTYPES[last], sure=True, origin=node, source=name)
+    return Value(Kind.TENSOR, device, dtype=known.LEGACY_DTYPES[name], sure=True, origin=node, source=name)
 
 
 def factory(values: Values, node: cst.Call, name: str) -> Value:

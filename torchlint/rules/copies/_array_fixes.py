@@ -10,7 +10,7 @@ from torchlint.analysis.syntax.calls import is_opaque, keyword, method
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.proof import Proof
+from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Targets
 from torchlint.knowledge.factories import FORM_METHODS, SAME_FORMS
 from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
@@ -74,9 +74,8 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     written = f"dtype={dtype}, " if dtype is not None else ""
     added = editor.add_argument(copy.call, f"{written}device={target.device}")
     same = dtype is None and keyword(copy.call, "dtype") is None and SAME_FORMS.issuperset(methods)
-    caveat = "; ".join([*([] if same else [_CAST]), *target.caveats]) or None
-    title = f"transfer it directly, with `{target.words}`"
-    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (*added, *removal), caveat)
+    caveats = [*([] if same else [_CAST]), *target.caveats]
+    return fix(f"transfer it directly, with `{target.words}`", (*added, *removal), caveats)
 
 
 # -- shared memory ---------------------------------------------------------------------------------
@@ -88,9 +87,8 @@ def _share_memory(module: SourceModule, copy: ArrayCopy) -> Fix:
     edit = module.shared(Editor).replace(copy.call.func, spelling.text)
     proof = module.shared(Proof)
     shared = [] if _is_new(module, copy.data) else [_SHARES]
-    caveat = "; ".join([*shared, *proof.with_new_memory(), *proof.around(copy.call)]) or None
-    title = "share the array's memory, with `torch.as_tensor`"
-    return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit, *spelling.edits), caveat)
+    caveats = [*shared, *proof.with_new_memory(), *proof.around(copy.call)]
+    return fix("share the array's memory, with `torch.as_tensor`", (edit, *spelling.edits), caveats)
 
 
 def _is_new(module: SourceModule, data: cst.BaseExpression) -> bool:
@@ -138,7 +136,6 @@ def _legacy_list(module: SourceModule, found: ArrayList, array: str) -> str:
     name = str(module.qualified(found.call.func))
     if LEGACY[name] == "cuda":
         raise Unfixable
-    dtype = LEGACY_DTYPES[name.rpartition(".")[2].removesuffix("Tensor")]
     made = speller.sibling(found.call, "torch.as_tensor").text
-    named = speller.sibling(found.call, f"torch.{dtype}").text
+    named = speller.sibling(found.call, f"torch.{LEGACY_DTYPES[name]}").text
     return f"{made}({array}({editor.argument(found.data)}), dtype={named})"

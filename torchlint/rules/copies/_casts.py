@@ -140,7 +140,7 @@ class HostWorks:
     def _legacy_dtype(self, wanted: cst.BaseExpression) -> str | None:
         """The dtype of a tensor type of the CPU, such as ``torch.FloatTensor``."""
         name = self._module.qualified(wanted) or ""
-        return LEGACY_DTYPES[name.rpartition(".")[2].removesuffix("Tensor")] if LEGACY.get(name) == "cpu" else None
+        return LEGACY_DTYPES[name] if LEGACY.get(name) == "cpu" else None
 
     def _converted(
         self, move: Move | None, call: cst.Call, base: cst.BaseExpression, after: str, work: Work

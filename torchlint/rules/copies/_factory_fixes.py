@@ -10,12 +10,12 @@ from torchlint.analysis.syntax.calls import keyword, method
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.proof import Proof
+from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Target, Targets
 from torchlint.knowledge.dtypes import COMPLEX
 from torchlint.knowledge.factories import LIKE_FACTORIES, SAME_FORMS
 from torchlint.knowledge.tensors import CASTS
-from torchlint.model import Edit, Fix, Safety
+from torchlint.model import Edit, Fix
 from torchlint.rules.copies._factories import MovedFactory
 
 if TYPE_CHECKING:
@@ -45,9 +45,8 @@ def create_on_device(module: SourceModule, found: MovedFactory) -> Fix | None:
     target = targets.of_first(found.move)
     casts = targets.casts(found.call, found.move) if found.name in _SAME_IN_EVERY_DTYPE else []
     edits = [*_with_device(module, found, target, casts), targets.remove_move(found.call, found.move)]
-    caveat = "; ".join([*_caveats(module, found, casts), *target.caveats]) or None
-    safety = Safety.UNSAFE if caveat else Safety.SAFE
-    return Fix(f"create the tensor with `{target.words}`", safety, tuple(edits), caveat)
+    caveats = [*_caveats(module, found, casts), *target.caveats]
+    return fix(f"create the tensor with `{target.words}`", edits, caveats)
 
 
 def _with_device(module: SourceModule, found: MovedFactory, target: Target, casts: list[cst.Call]) -> list[Edit]:

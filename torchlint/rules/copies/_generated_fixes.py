@@ -10,11 +10,11 @@ from torchlint.analysis.syntax.calls import argument, bind, keyword, literal, po
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.proof import Proof
+from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Targets
 from torchlint.knowledge.factories import CONSTRUCTORS
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
-from torchlint.model import Fix, Safety
+from torchlint.model import Fix
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -69,9 +69,8 @@ class _Rewrite:
         arguments = ", ".join([*given, *([f"dtype={dtype}"] if dtype else []), *self._device()])
         factory = self._module.shared(Speller).sibling(self._call, self._found.factory).text
         edit = self._editor.replace_inside(self._found.call, f"{factory}({arguments})")
-        caveat = "; ".join([*self._caveats, *self._proof.around(self._call)]) or None
-        title = f"create it with `{self._found.factory}`"
-        return Fix(title, Safety.UNSAFE if caveat else Safety.SAFE, (edit,), caveat)
+        caveats = [*self._caveats, *self._proof.around(self._call)]
+        return fix(f"create it with `{self._found.factory}`", (edit,), caveats)
 
     def _content(self) -> tuple[list[str], str | None]:
         """The arguments of the factory, and the dtype if it is not the one that the factory chooses itself."""
@@ -92,23 +91,19 @@ class _Rewrite:
         if any(arg.star or arg.keyword for arg in sizes) or len(given) != (self._found.source == "fill_"):
             raise Unfixable
         texts = [self._editor.argument(arg.value) for arg in sizes]
-        alone = len(texts) == 1
-        if alone and not self._proof.is_size(sizes[0].value):
-            self._caveats.append(_DATA)
-        if self._found.factory != "torch.full":
-            self._check_fill(given, alone=False)
-            return texts
-        self._check_fill(given, alone=alone and not self._proof.is_size(sizes[0].value))
-        return [f"({', '.join(texts)}{',' if alone else ''})", *map(self._editor.argument, given)]
-
-    def _check_fill(self, given: list[cst.BaseExpression], *, alone: bool) -> None:
-        """Check that a fill is a number; zero and one need no ``torch.full``. Raises :class:`Unfixable`."""
-        if alone or any(not isinstance(literal(value), (int, float)) for value in given):
+        alone, full = len(texts) == 1, self._found.factory == "torch.full"
+        unknown = alone and not self._proof.is_size(sizes[0].value)
+        if (full and unknown) or any(not isinstance(literal(value), (int, float)) for value in given):
             raise Unfixable
+        if unknown:
+            self._caveats.append(_DATA)
+        if not full:
+            return texts
+        return [f"({', '.join(texts)}{',' if alone else ''})", *map(self._editor.argument, given)]
 
     def _legacy_dtype(self) -> str | None:
         """The dtype of a legacy constructor, None if it is the one of the factory."""
-        dtype = LEGACY_DTYPES[self._constructor.rpartition(".")[2].removesuffix("Tensor")]
+        dtype = LEGACY_DTYPES[self._constructor]
         defaults, fills = self._module.shared(Defaults), self._found.factory == "torch.full"
         plain = dtype == "float32" and not defaults.dtype_may_differ(self._call)
         floats = not fills or isinstance(literal(positional(self._found.call, 0)), float)
@@ -198,7 +193,7 @@ class _Rewrite:
         if asked is not None and literal(asked) is not None:
             return self._editor.argument(asked)
         if self._constructor in LEGACY:
-            return self._dtype(LEGACY_DTYPES[self._constructor.rpartition(".")[2].removesuffix("Tensor")])
+            return self._dtype(LEGACY_DTYPES[self._constructor])
         return self._dtype(own) if own is not None else None
 
     def _dtype(self, name: str) -> str:

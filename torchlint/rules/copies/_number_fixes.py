@@ -10,10 +10,10 @@ from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.edit.proof import Proof
+from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Target, Targets
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
-from torchlint.model import Fix, Safety
+from torchlint.model import Fix
 from torchlint.rules.copies._number_uploads import NumberUpload
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ class _Rewrite:
         edits = [self._editor.replace_inside(call, f"{self._factory()}({arguments})")]
         if move is not None:
             edits.append(targets.remove_move(call, move))
-        caveat = "; ".join(self._caveats(target)) or None
-        return Fix("fill it in on the device", Safety.UNSAFE if caveat else Safety.SAFE, tuple(edits), caveat)
+        return fix("fill it in on the device", edits, self._caveats(target))
 
     def _shape(self) -> str:
         ones = ", ".join("1" * self._found.rank)
@@ -98,14 +97,14 @@ class _Rewrite:
 
     def _legacy_dtype(self) -> list[str]:
         """The dtype of a legacy constructor, unless ``torch.full`` infers it."""
-        name = self._found.name.rpartition(".")[2].removesuffix("Tensor")
-        constant, dtype = literal(self._number), LEGACY_DTYPES[name]
+        default, constant = self._found.name == "torch.Tensor", literal(self._number)
+        dtype = LEGACY_DTYPES[self._found.name]
         plain = isinstance(constant, (int, float)) and self._proof.is_number(self._number)
-        if self._kept or (not name and (self._defaults.sets_tensor_type or isinstance(constant, bool) or not plain)):
+        if self._kept or (default and (self._defaults.sets_tensor_type or isinstance(constant, bool) or not plain)):
             raise Unfixable
         inferred = {bool: "bool", int: "int64", float: "float32"}.get(type(constant))
         own = inferred == dtype and not (inferred == "float32" and self._defaults.dtype_may_differ(self._found.call))
-        if own or not name:
+        if own or default:
             return []
         return [f"dtype={self._module.shared(Speller).sibling(self._found.call, f'torch.{dtype}').text}"]
 
@@ -133,8 +132,7 @@ class _Rewrite:
             return True
         asked = self._kept.get("dtype")
         inferred = asked is None or literal(asked) is None
-        legacy = LEGACY_DTYPES.get(self._found.name.rpartition(".")[2].removesuffix("Tensor"))
-        dtype = legacy if self._found.name in LEGACY else self._proof.dtype(asked)
+        dtype = LEGACY_DTYPES.get(self._found.name) or self._proof.dtype(asked)
         if inferred and self._found.name not in LEGACY:
             return self._proof.is_number(self._number)
         whole = self._proof.is_whole(self._number)

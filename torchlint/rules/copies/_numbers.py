@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.scopes.bindings import Binding
+from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import literal, method, positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind, Value
 from torchlint.knowledge.arrays import CONSTANTS
 from torchlint.knowledge.factories import NUMBER_FUNCTIONS, NUMBER_LIMITS
 from torchlint.knowledge.synchronization import READING_METHODS
-from torchlint.rules.copies._integers import Integers
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-_DEPTH = 8
+_DEPTH, _DEEP = 8, 12
+_COUNT_METHODS = frozenset("numel dim ndimension nelement".split())
+_COUNT_ATTRIBUTES = frozenset("ndim size".split())
+_OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.FloorDivide, cst.Modulo)
 _MAX_SOURCES = 100
 _CONVERSIONS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 
@@ -28,7 +30,6 @@ class Numbers:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._integers = module.shared(Integers)
 
     def is_number(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is certainly a Python number, and not read from a tensor."""
@@ -47,7 +48,7 @@ class Numbers:
     def _is_proved(self, node: cst.BaseExpression, depth: int) -> bool:
         if depth == 0:
             return False
-        if self._module.value(node).kind is Kind.SCALAR or self._integers.is_integer(node):
+        if self._module.value(node).kind is Kind.SCALAR or self._is_integer(node):
             return True
         if isinstance(node, (cst.BinaryOperation, cst.BooleanOperation)):
             return all(self._is_proved(side, depth - 1) for side in (node.left, node.right))
@@ -102,6 +103,65 @@ class Numbers:
             return self._module.qualified(node) in CONSTANTS or self._is_set_at_start(node)
         return literal(node) is not ...
 
+    # -- integers ----------------------------------------------------------------------------------
+
+    def _is_integer(self, node: cst.BaseExpression, depth: int = _DEEP) -> bool:
+        """Whether an expression is an ``int``; ``True`` and ``False`` do not count."""
+        if depth == 0:
+            return False
+        constant = literal(node)
+        if constant is not ...:
+            return isinstance(constant, int) and not isinstance(constant, bool)
+        if isinstance(node, cst.BinaryOperation):
+            sides = (node.left, node.right)
+            return isinstance(node.operator, _OPERATORS) and all(self._is_integer(side, depth - 1) for side in sides)
+        if isinstance(node, cst.UnaryOperation):
+            return isinstance(node.operator, cst.Minus) and self._is_integer(node.expression, depth - 1)
+        if isinstance(node, cst.Call):
+            return self._call(node)
+        if isinstance(node, cst.Subscript):
+            return self._is_dimension(node)
+        if isinstance(node, cst.Attribute):
+            return node.attr.value in _COUNT_ATTRIBUTES and self._module.value(node.value).kind is Kind.NDARRAY
+        return isinstance(node, cst.Name) and self._name(node, depth)
+
+    def _call(self, call: cst.Call) -> bool:
+        name = self._module.qualified(call.func)
+        if name is not None:
+            return name in ("builtins.len", "builtins.int")
+        one = len(call.args) == 1 and isinstance(literal(positional(call, 0)), int)
+        return (method(call) in _COUNT_METHODS and not call.args) or (method(call) == "size" and one)
+
+    def _is_dimension(self, node: cst.Subscript) -> bool:
+        """Whether an expression is a dimension: ``x.shape[0]``, ``x.size()[0]``."""
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        whole = isinstance(index, cst.Index) and isinstance(literal(index.value), int)
+        return whole and _is_shape(node.value)
+
+    def _name(self, name: cst.Name, depth: int) -> bool:
+        bindings = self._module.definitions(name)
+        return bool(bindings) and all(self._bound(binding, depth) for binding in bindings)
+
+    def _bound(self, binding: Binding, depth: int) -> bool:
+        if binding.kind == "parameter":
+            annotation = binding.statement.annotation if isinstance(binding.statement, cst.Param) else None
+            return annotation is not None and dotted(annotation.annotation) == "int"
+        if binding.kind == "loop":
+            return self._is_counter(binding)
+        if binding.kind not in ("assign", "walrus") or binding.value is None:
+            return False
+        if len(binding.path) == 1 and isinstance(binding.path[0], int):
+            return _is_shape(binding.value)
+        return not binding.path and self._is_integer(binding.value, depth - 1)
+
+    def _is_counter(self, binding: Binding) -> bool:
+        """Whether a loop variable is a counter: of ``range(n)``, or the first one of ``enumerate``."""
+        iterable = binding.value
+        name = self._module.qualified(iterable.func) if isinstance(iterable, cst.Call) else None
+        if isinstance(iterable, cst.Call) and name == "builtins.enumerate":
+            return binding.path == ("each", 0) and len(iterable.args) == 1
+        return name == "builtins.range" and binding.path == ("each",)
+
     # -- where numbers come from -------------------------------------------------------------------
 
     def _is_read(self, call: cst.Call) -> bool:
@@ -139,3 +199,10 @@ def _lists_numbers(value: Value) -> bool:
 
 def _given(binding: Binding) -> cst.BaseExpression | None:
     return binding.value if binding.kind in ("assign", "walrus") and not binding.path else None
+
+
+def _is_shape(node: cst.CSTNode) -> bool:
+    """Whether an expression is ``x.shape`` or ``x.size()``."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value == "shape"
+    return isinstance(node, cst.Call) and method(node) == "size" and not node.args

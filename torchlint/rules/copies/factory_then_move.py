@@ -82,8 +82,8 @@ class FactoryThenMove(Rule):
     methods of its own; in a `try`; and in files that make `meta` the default device, from which tensors cannot be
     moved.
 
-    If the tensor gets a name first, there is a fix only for `x = x.to(device)` in the next line. There is none if the
-    tensor is used in a computation in between, or if two conversions follow each other.
+    If the tensor gets a name first, there is a fix, an unsafe one, only for `x = x.to(device)` in the next line.
+    There is none if the tensor is used in a computation in between, or if two conversions follow each other.
 
     ## Confirmed by
     In every step, the CPU fills memory that is then copied to the device.

@@ -223,8 +223,7 @@ class Uploads:
 
     def _is_pageable(self, source: Source) -> bool:
         """Whether batches certainly come from loaders that do not pin them."""
-        made = iterated(self._module, source.iterable) if source.iterable is not None else []
-        loaders = [self._loaders.at(call) if isinstance(call, cst.Call) else None for call in made]
+        loaders = iterated(self._module, source.iterable)
         return bool(loaders) and all(loader is not None and loader.pins is False for loader in loaders)
 
     def _pinned_by(self, source: Source) -> cst.Call | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
-from torchlint.analysis.things.loader import Loader, Loaders
+from torchlint.analysis.things.loader import Loader
 from torchlint.edit import pinning
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
@@ -90,12 +90,11 @@ def _pageable(module: SourceModule, upload: Upload) -> list[Loader]:
     """The loaders of the file that yield a batch without pinning it. Raises :class:`Unfixable` if others may."""
     if upload.batch is None or upload.pinned is None:
         raise Unfixable
-    iterables = [source.iterable for source in upload.batch.sources]
-    made = [call for one in iterables if one is not None for call in iterated(module, one)]
-    loaders = [module.shared(Loaders).at(call) if isinstance(call, cst.Call) else None for call in made]
-    if not loaders or None in loaders:
+    found = [loader for source in upload.batch.sources for loader in iterated(module, source.iterable)]
+    loaders = [loader for loader in found if loader is not None]
+    if not found or len(loaders) < len(found):
         raise Unfixable
-    return [loader for loader in loaders if loader is not None]
+    return loaders
 
 
 def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:

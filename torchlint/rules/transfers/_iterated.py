@@ -1,4 +1,4 @@
-"""What a loop iterates over."""
+"""The loaders that a loop iterates over."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.things.loader import Loader, Loaders
 from torchlint.analysis.values.sources import sources
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 
@@ -13,13 +14,17 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-def iterated(module: SourceModule, iterable: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The values of an iterable on all paths, through ``enumerate`` and ``tqdm``; empty if they are not known."""
-    found = sources(module.evaluator, iterable)
+def iterated(module: SourceModule, iterable: cst.BaseExpression | None) -> list[Loader | None]:
+    """The loaders that an iterable is, on all paths and through ``enumerate`` and ``tqdm``; empty if nothing is known.
+
+    What is no loader is None.
+    """
+    found = sources(module.evaluator, iterable) if iterable is not None else []
     inner = [call for call in found if isinstance(call, cst.Call) and _is_transparent(module, call)]
-    if not inner:
-        return found
-    return iterated(module, inner[0].args[0].value) if len(found) == 1 else []
+    if inner:
+        return iterated(module, inner[0].args[0].value) if len(found) == 1 else []
+    loaders = module.shared(Loaders)
+    return [loaders.at(call) if isinstance(call, cst.Call) else None for call in found]
 
 
 def _is_transparent(module: SourceModule, call: cst.Call) -> bool:
