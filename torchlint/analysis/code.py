@@ -16,7 +16,6 @@ from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
 from torchlint.analysis.syntax.followed import FollowedNodes
 from torchlint.analysis.syntax.identifiers import Spellings, normalized, spelled_as_written
-from torchlint.analysis.syntax.lazy_positions import LazyPositions
 from torchlint.analysis.syntax.positions import Layout, Positions
 from torchlint.analysis.syntax.tree import Identifiers, Keys, NodeIndex, attribute_key, spelling_key
 from torchlint.knowledge.libraries import LIBRARIES
@@ -28,7 +27,7 @@ from torchlint.project.view import ProjectView
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torchlint.analysis.syntax.light.parse import Light
+    from torchlint.analysis.syntax.from_ast.parse import Made
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
@@ -45,7 +44,7 @@ class Code:
         path: str,
         target_torch: str | None = None,
         project: ProjectView | None = None,
-        light: Light | None = None,
+        made: Made | None = None,
         text_index: TextIndex | None = None,
     ) -> None:
         self.tree = tree
@@ -55,9 +54,9 @@ class Code:
         self.project = project or ProjectView(Project(), path)
         self._shared: dict[object, object] = {}
         self._spellings: Spellings = []
-        self._light = light
+        self._made = made  # from CPython's tree, unless LibCST has parsed the file
         self.text_index = text_index or TextIndex.of_text(text)
-        self._index = NodeIndex(tree, light.bodies if light is not None else ())
+        self._index = NodeIndex(tree, made.bodies if made is not None else ())
 
     @classmethod
     def parse(
@@ -78,11 +77,10 @@ class Code:
         Raises :class:`SyntaxProblem` if the text is not valid Python, or is nested too deeply for the native parser.
         """
         if not layout:
-            from torchlint.analysis.syntax.light.parse import parse
+            from torchlint.analysis.syntax.from_ast.parse import parse
 
-            wanted = project.followed().expressions if project is not None else ()
-            light = parse(text, at_once=not lazy, wanted=wanted)
-            return cls(light.tree, text, path, target_torch, project, light, text_index)
+            made = parse(text, at_once=not lazy)
+            return cls(made.tree, text, path, target_torch, project, made, text_index)
         too_deep = depth.problem(text)
         if too_deep is not None:
             raise SyntaxProblem(too_deep.message, too_deep.line, 1)
@@ -213,8 +211,10 @@ class Code:
     @cached_property
     def positions(self) -> Layout:
         """The positions of all nodes."""
-        if self._light is not None:
-            return LazyPositions(self.text, self._index, self._light.lines)
+        if self._made is not None:
+            from torchlint.analysis.syntax.ast_positions import AstPositions
+
+            return AstPositions(self.text, self._made, self._index.parents)
         with spelled_as_written(self._spellings):
             return Positions(self.tree)
 
@@ -301,8 +301,7 @@ class Code:
     @cached_property
     def followed(self) -> FollowedNodes:
         """What following the programs of the project tells of the nodes of this file."""
-        ranges = self._light.ranges if self._light is not None else None
-        return FollowedNodes(self.tree, self.text, lambda: self.positions, ranges, self.project.followed())
+        return FollowedNodes(self.tree, lambda: self.positions, self.project.followed())
 
     def project_imports(self) -> list[Binding]:
         """The module-level imports of names that no known library provides."""

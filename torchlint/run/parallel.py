@@ -166,7 +166,7 @@ def _import_analysis(done: mmap) -> None:
     import torchlint.analysis.dispatch
     import torchlint.analysis.module
     import torchlint.analysis.offers
-    import torchlint.analysis.syntax.light.parse
+    import torchlint.analysis.syntax.from_ast.parse
     import torchlint.run.engine  # noqa: F401
 
     done[0] = 1

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.project.followed import made_by
-from torchlint.text.lines import split_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection
 
     from torchlint.analysis.syntax.positions import Layout
     from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
 
 
 class FollowedNodes:
-    """Finds what is known of nodes by their positions; ``ranges`` are those of a light tree, if it is one."""
+    """Finds what is known of nodes by their positions."""
 
-    def __init__(
-        self,
-        tree: cst.Module,
-        text: str,
-        positions: Callable[[], Layout],
-        ranges: Mapping[cst.CSTNode, Range] | None,
-        known: FollowedFile,
-    ) -> None:
-        self._tree, self._text, self._positions = tree, text, positions
-        self._light = ranges
+    def __init__(self, tree: cst.Module, positions: Callable[[], Layout], known: FollowedFile) -> None:
+        self._tree, self._positions = tree, positions
         self._tensors = dict(known.tensors)
         self._unusual, self._copies = known.unusual, dict(known.copies)
         self._feeds = {feed.place: feed for feed in known.feeds}
@@ -43,8 +33,7 @@ class FollowedNodes:
 
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
-        place = self._ranges.get(node) if self._tensors else None
-        return self._tensors.get(place) if place is not None else None
+        return self._tensors.get(self._range(node)) if self._tensors else None
 
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
@@ -79,12 +68,8 @@ class FollowedNodes:
         wanted = set(places)
         found: dict[Range, cst.BaseExpression] = {}
         for node in descendants(self._tree) if wanted else ():
-            if isinstance(node, cst.BaseExpression) and (place := self._place(node)) in wanted:
+            if isinstance(node, cst.BaseExpression) and (place := self._range(node)) in wanted:
                 found.setdefault(place, node)
-            # Before 3.12, CPython does not say where the parts of an f-string are.
-            if self._light is not None and isinstance(node, cst.FormattedString) and wanted - found.keys():
-                inside = [part for part in descendants(node) if isinstance(part, cst.BaseExpression)]
-                found = {place: part for part in reversed(inside) if (place := self._range(part)) in wanted} | found
         return found
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
@@ -103,33 +88,5 @@ class FollowedNodes:
         line, column, *_ = self._range(node)
         return next((why for place, why in self._unusual if place[:2] <= (line, column) < place[2:]), None)
 
-    @cached_property
-    def _ranges(self) -> Mapping[cst.CSTNode, Range]:
-        """The ranges of the expressions that are known to be tensors."""
-        if self._light is not None:
-            return self._light
-        every = ((node, self._range(node)) for node in descendants(self._tree) if isinstance(node, cst.BaseExpression))
-        return {node: place for node, place in every if place in self._tensors}
-
-    @cached_property
-    def _lines(self) -> list[str]:
-        return split_lines(self._text)
-
-    def _place(self, node: cst.CSTNode) -> Range | None:
-        """The range of a node, or None if it is none of those that the light tree knows."""
-        return self._range(node) if self._light is None else self._light.get(node)
-
     def _range(self, node: cst.CSTNode) -> Range:
-        """The range of a node as :mod:`ast` gives it."""
-        span = self._positions().span(node)
-        return (
-            span.line,
-            self._bytes(span.line, span.column),
-            span.end_line,
-            self._bytes(span.end_line, span.end_column),
-        )
-
-    def _bytes(self, line: int, column: int) -> int:
-        """The column, from 0 and in UTF-8 bytes, of one that counts characters from 1."""
-        text = self._lines[line - 1]
-        return column - 1 if text.isascii() else len(text[: column - 1].encode())
+        return self._positions().range(node)

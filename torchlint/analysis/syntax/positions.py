@@ -15,6 +15,7 @@ from libcst._nodes.internal import CodegenState
 
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.model import Span
+from torchlint.project.followed import Range
 from torchlint.text.lines import Places
 
 
@@ -97,6 +98,17 @@ class Layout(ABC):
         """The source text of the node."""
         start, end = self.extent(node)
         return self.whole[start:end]
+
+    def range(self, node: cst.CSTNode) -> Range:
+        """The range of a node as :mod:`ast` gives it."""
+        span = self.span(node)
+        start, end = self._column(span.line, span.column), self._column(span.end_line, span.end_column)
+        return span.line, start, span.end_line, end
+
+    def _column(self, line: int, column: int) -> int:
+        """The column, from 0 and in UTF-8 bytes, of one that counts characters from 1."""
+        start, _ = self._places.of_lines(line, line)
+        return len(self.whole[start : start + column - 1].encode())
 
     @abstractmethod
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
-from torchlint.analysis.syntax.identifiers import normalized
-from torchlint.analysis.syntax.light.formatted import string_of
-from torchlint.analysis.syntax.light.make import Node, maker, operators
-from torchlint.analysis.syntax.light.source import Source
-from torchlint.project.followed import Range
+from torchlint.analysis.syntax.from_ast.make import Node, maker, operators
+from torchlint.analysis.syntax.from_ast.source import Place, Source
+from torchlint.analysis.syntax.from_ast.strings import Strings, is_simple, simple
 
 BINARY_KINDS: dict[type[ast.AST], type[cst.BaseBinaryOp]] = {
     ast.Add: cst.Add,
@@ -103,20 +101,16 @@ class Unsupported(Exception):
 
 
 class Expressions:
-    """Converts the expressions of one text to nodes."""
+    """Converts the expressions of one text to nodes. ``places`` is where the nodes of expressions and statements are."""
 
-    def __init__(self, source: Source, wanted: Collection[Range] = ()) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self._wanted = wanted
-        self.ranges: dict[cst.CSTNode, Range] = {}
+        self.places: dict[cst.CSTNode, Place] = {}
 
     def of(self, node: ast.expr) -> Node:
-        """The node for an expression; its range is kept if it is a wanted one."""
+        """The node for an expression."""
         made = _FINDERS[node.__class__](self, node)
-        if self._wanted:
-            place = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
-            if place in self._wanted:
-                self.ranges[made] = place  # type: ignore[assignment]
+        self.places[made] = node
         return made
 
     def optional(self, node: ast.expr | None) -> Node:
@@ -141,25 +135,25 @@ class Expressions:
             return _imaginary(self.source.segment(node))
         return _ellipsis() if value is ... else name(repr(value))
 
-    def _formatted(self, node: ast.JoinedStr) -> Node:
+    def _string(self, node: ast.Constant | ast.JoinedStr) -> Node:
         text = self.source.segment(node)
-        values = (value.value for value in node.values if value.__class__ is ast.FormattedValue)
-        found = string_of(text, values, _inside)
-        return found if found is not None else self.parsed(text)
+        if is_simple(text):
+            return simple(text)
 
-    def _string(self, node: ast.Constant) -> Node:
-        text = self.source.segment(node)
-        found = string_of(text, iter(()), _inside)
-        return found if found is not None else self.parsed(text)
+        def placed(made: Node, start: int, end: int) -> None:
+            self.places[made] = self.source.within(node, text, start, end)
 
-    def parsed(self, text: str) -> Node:
-        """Parse an f-string or a concatenated string with LibCST's parser."""
-        try:
-            found = cst.parse_expression(f"({text})")
-        except Exception as error:  # LibCST's parser raises many kinds of exceptions
-            raise Unsupported(text) from error
-        normalized(found, text)
-        return found
+        return Strings(text, lambda start, end: self._field(node, text, start, end), placed).whole()
+
+    def _field(self, node: ast.expr, text: str, start: int, end: int) -> Node:
+        """The expression of a replacement field; before Python 3.12, ``ast`` does not always say where it is."""
+        # A comment may end the text.
+        found = ast.parse(f"({text[start:end]}\n)", mode="eval").body
+        around = self.source.within(node, text, start, end)
+        for part in ast.walk(found):
+            if isinstance(part, (ast.expr, ast.keyword, ast.arg)):
+                _move(part, around)
+        return self.of(found)
 
     # -- operators -------------------------------------------------------------------------------
 
@@ -220,24 +214,19 @@ class Expressions:
 
     def _keyword(self, keyword: ast.keyword) -> Node:
         value = self.of(keyword.value)
-        return _arg(value, None, "**") if keyword.arg is None else _arg(value, name(keyword.arg), "")
+        return _arg(value, None, "**") if keyword.arg is None else _arg(value, self.named(keyword.arg, keyword), "")
+
+    def named(self, word: str, node: ast.keyword | ast.arg | ast.alias) -> Node:
+        """The name that a node begins with."""
+        made = name(word)
+        self.places[made] = node
+        return made
 
     def _subscript(self, node: ast.Subscript) -> Node:
         value, where = self.of(node.value), node.slice
-        if where.__class__ is ast.Tuple and where.elts and not self._is_parenthesized(where):
+        if where.__class__ is ast.Tuple and where.elts and not self.source.is_parenthesized(where):
             return _subscript(value, [_subscript_element(self._slice(part)) for part in where.elts])
         return _subscript(value, [_subscript_element(self._slice(where))])
-
-    def _is_parenthesized(self, node: ast.Tuple) -> bool:
-        """Whether the tuple in a subscript is parenthesized."""
-        text = self.source.segment(node)
-        if not (text.startswith("(") and text.endswith(")")):
-            return False
-        first = node.elts[0]
-        if (first.lineno, first.col_offset) == (node.lineno, node.col_offset):
-            return False  # the parenthesis belongs to the first element
-        whole = self.parsed(text)
-        return len(whole.lpar) > 1
 
     def _slice(self, node: ast.expr) -> Node:
         if node.__class__ is ast.Slice:
@@ -250,7 +239,7 @@ class Expressions:
     # -- collections -----------------------------------------------------------------------------
 
     def _elements(self, nodes: list[ast.expr]) -> list[Node]:
-        return [self._starred(node) if node.__class__ is ast.Starred else element(self.of(node)) for node in nodes]
+        return [self.of(node) if node.__class__ is ast.Starred else element(self.of(node)) for node in nodes]
 
     def _starred(self, node: ast.Starred) -> Node:
         return _starred(self.of(node.value))
@@ -319,36 +308,23 @@ class Expressions:
 
     def _param(self, arg: ast.arg, default: ast.expr | None, star: str = "") -> Node:
         promised = annotation_of(self.of(arg.annotation)) if arg.annotation is not None else None
-        return _param(name(arg.arg), promised, self.optional(default), star)
+        return _param(self.named(arg.arg, arg), promised, self.optional(default), star)
 
 
-class _NoText(Exception):
-    """The text of an expression is needed, but its position is not known."""
-
-
-class _Nowhere(Source):
-    """The source of expressions inside f-strings, whose positions are wrong before Python 3.12."""
-
-    def segment(self, node: ast.expr) -> str:  # noqa: ARG002 - no place can be trusted
-        raise _NoText
-
-
-_NOWHERE = _Nowhere("")
-
-
-def _inside(tree: ast.expr, text: str) -> Node:
-    """The node for an expression in a replacement field of an f-string."""
-    try:
-        return Expressions(_NOWHERE).of(tree)
-    except _NoText:
-        whole = f"({text})"
-        return Expressions(Source(whole)).of(ast.parse(whole, mode="eval").body)
+def _move(node: ast.expr | ast.keyword | ast.arg, around: Place) -> None:
+    """Move a node of text that was parsed in parentheses to where the text is."""
+    if node.lineno == 1:
+        node.col_offset += around.col_offset - 1
+    if node.end_lineno == 1:
+        node.end_col_offset = (node.end_col_offset or 0) + around.col_offset - 1
+    node.lineno += around.lineno - 1
+    node.end_lineno = (node.end_lineno or 1) + around.lineno - 1
 
 
 _FINDERS: dict[type[ast.AST], Callable[[Expressions, Any], Node]] = {
     ast.Name: Expressions._name,
     ast.Constant: Expressions._constant,
-    ast.JoinedStr: Expressions._formatted,
+    ast.JoinedStr: Expressions._string,
     ast.Attribute: Expressions._attribute,
     ast.BinOp: Expressions._binary,
     ast.BoolOp: Expressions._boolean,

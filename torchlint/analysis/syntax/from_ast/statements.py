@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.identifiers import normalized
-from torchlint.analysis.syntax.light.exact import exact
-from torchlint.analysis.syntax.light.expressions import (
+from torchlint.analysis.syntax.from_ast.expressions import (
     ASYNCHRONOUS,
     BINARY_KINDS,
     Expressions,
-    Unsupported,
     annotation_of,
     from_,
     name,
 )
-from torchlint.analysis.syntax.light.make import Node, maker, operators
-from torchlint.analysis.syntax.light.source import Source
-from torchlint.project.followed import Range
+from torchlint.analysis.syntax.from_ast.make import Maker, Node, maker, operators
+from torchlint.analysis.syntax.from_ast.patterns import pattern_of
+from torchlint.analysis.syntax.from_ast.source import Part, Place, Source
 
 _AUGMENTED = operators({operator: getattr(cst, f"{kind.__name__}Assign") for operator, kind in BINARY_KINDS.items()})
 _DOT = maker(cst.Dot)()
@@ -45,6 +43,14 @@ _try_star = maker(cst.TryStar, "body", "handlers", "orelse", "finalbody")
 _handler = maker(cst.ExceptHandler, "body", "type", "name")
 _handler_star = maker(cst.ExceptStarHandler, "body", "type", "name")
 _finally = maker(cst.Finally, "body")
+_match = maker(cst.Match, "subject", "cases")
+_case = maker(cst.MatchCase, "pattern", "body", "guard")
+_type_parameters = maker(cst.TypeParameters, "params")
+_type_parameter = maker(cst.TypeParam, "param", "default")
+_type_var = maker(cst.TypeVar, "name", "bound")
+_type_var_tuple = maker(cst.TypeVarTuple, "name")
+_param_spec = maker(cst.ParamSpec, "name")
+_type_alias = maker(cst.TypeAlias, "name", "value", "type_parameters")
 _expression = maker(cst.Expr, "value")
 _assign = maker(cst.Assign, "targets", "value")
 _target = maker(cst.AssignTarget, "target")
@@ -65,30 +71,7 @@ _attribute = maker(cst.Attribute, "value", "attr")
 _pass, _break, _continue = maker(cst.Pass), maker(cst.Break), maker(cst.Continue)
 
 
-class Header(NamedTuple):
-    """The lines of a compound statement's header: its first line (with decorators), that of its keyword, and its last.
-
-    ``body`` is the line on which the body begins, including comments and decorators before its first statement.
-    """
-
-    first: int
-    keyword: int
-    last: int
-    body: int
-
-
-class Lines(NamedTuple):
-    """The lines of statements.
-
-    ``whole``: the first and last line of every statement of the module and of its class bodies, and of simple
-    statements on lines of their own. ``headers``: the headers of compound statements with an indented body, except
-    ``elif``.
-    """
-
-    whole: dict[cst.CSTNode, tuple[int, int]]
-    headers: dict[cst.CSTNode, Header]
-
-
+_FROM = re.compile(r"from(?:[ \t\f.]|\\\n)*")
 Deferred = Callable[["Statements", Sequence[ast.stmt]], Node]
 
 
@@ -99,10 +82,9 @@ class Statements(Expressions):
     without it, function bodies are ordinary blocks.
     """
 
-    def __init__(self, source: Source, defer: Deferred | None, wanted: Collection[Range] = ()) -> None:
-        super().__init__(source, wanted)
+    def __init__(self, source: Source, defer: Deferred | None) -> None:
+        super().__init__(source)
         self._defer = defer
-        self.lines = Lines({}, {})
 
     def module(self, tree: ast.Module) -> cst.Module:
         """The module node."""
@@ -112,56 +94,39 @@ class Statements(Expressions):
         """The statements of a block; simple statements that share a line form one node."""
         found: list[Node] = []
         shared: list[Node] = []
-        first = end = 0
+        end = 0
         for statement in statements:
-            kind = statement.__class__
-            small = _SMALL.get(kind)
-            if small is None:
+            if statement.__class__ not in _SMALL:
                 found.append(self._compound(statement, outermost))
-                self._note_header(found[-1], statement)
-                if outermost:
-                    self.lines.whole[found[-1]] = (first_line(statement), statement.end_lineno or 0)
+                self.places[found[-1]] = statement
                 end = 0
                 continue
-            node = small(self, statement)
+            node = self._small(statement)
             if statement.lineno == end:
                 shared.append(node)
             else:
-                shared, first = [node], statement.lineno
+                shared = [node]
                 found.append(_line(shared))
             end = statement.end_lineno or 0
-            if outermost or not self.source.paged:
-                self.lines.whole[found[-1]] = (first, end)
         return found
 
-    def _note_header(self, made: Node, node: ast.stmt) -> None:
-        if node.__class__ not in _HEADED or self.source.paged:
-            return
-        inner: ast.stmt = node.body[0]  # type: ignore[attr-defined]
-        if self.source.starts_line(inner):
-            last = first_line(inner) - 1
-            self.lines.headers[made] = Header(first_line(node), node.lineno, last, inner.lineno)
+    def _small(self, node: ast.stmt) -> Node:
+        made = _SMALL[node.__class__](self, node)
+        self.places[made] = node
+        return made
 
     def _compound(self, node: ast.stmt, outermost: bool) -> Node:
         if node.__class__ is ast.ClassDef:
             return self._class(node, outermost)
         if node.__class__ in (ast.FunctionDef, ast.AsyncFunctionDef):
             return self._function(node, outermost)
-        find = _COMPOUND.get(node.__class__)
-        return find(self, node) if find is not None else self._parsed(node)
-
-    def _parsed(self, node: ast.stmt) -> Node:
-        """Parse the lines of a statement with LibCST's parser."""
-        lines = self.source.lines[node.lineno - 1 : node.end_lineno]
-        found = exact("\n".join((*lines, "")))
-        normalized(found.statement, found.text)
-        return found.statement
+        return _COMPOUND[node.__class__](self, node)
 
     def suite(self, statements: Sequence[ast.stmt]) -> Node:
         """A block, indented or on the line of its header."""
         if self.source.starts_line(statements[0]):
             return _block(self.body(statements))
-        return _suite([_SMALL[statement.__class__](self, statement) for statement in statements])
+        return _suite([self._small(statement) for statement in statements])
 
     def _orelse(self, statements: Sequence[ast.stmt]) -> Node:
         return _else(self.suite(statements)) if statements else None
@@ -172,8 +137,6 @@ class Statements(Expressions):
         return [_decorator(self.of(node)) for node in nodes]
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, outermost: bool) -> Node:
-        if getattr(node, "type_params", None):
-            raise Unsupported(node.name)
         deferred = self._defer if outermost and self.source.starts_line(node.body[0]) else None
         whole = deferred(self, node.body) if deferred is not None else None
         returns = annotation_of(self.of(node.returns)) if node.returns is not None else None
@@ -184,13 +147,11 @@ class Statements(Expressions):
             whole if whole is not None else self.suite(node.body),
             self._decorators(node.decorator_list),
             returns,
-            None,
+            self._type_parameters(node),
             turn,
         )
 
     def _class(self, node: ast.ClassDef, outermost: bool) -> Node:
-        if getattr(node, "type_params", None):
-            raise Unsupported(node.name)
         given = self.arguments(node.bases, node.keywords)
         named = [arg.keyword is not None or arg.star == "**" for arg in given]
         indented = self.source.starts_line(node.body[0])
@@ -200,7 +161,7 @@ class Statements(Expressions):
             [arg for arg, is_keyword in zip(given, named, strict=True) if not is_keyword],
             [arg for arg, is_keyword in zip(given, named, strict=True) if is_keyword],
             self._decorators(node.decorator_list),
-            None,
+            self._type_parameters(node),
         )
 
     # -- compound statements ---------------------------------------------------------------------
@@ -208,7 +169,9 @@ class Statements(Expressions):
     def _if_statement(self, node: ast.If) -> Node:
         test, body, rest = self.of(node.test), self.suite(node.body), node.orelse
         if len(rest) == 1 and rest[0].__class__ is ast.If and self.source.says(rest[0], "elif"):
-            return _if(test, body, self._if_statement(rest[0]))
+            other = self._if_statement(rest[0])
+            self.places[other] = rest[0]
+            return _if(test, body, other)
         return _if(test, body, self._orelse(rest))
 
     def _for(self, node: ast.For | ast.AsyncFor) -> Node:
@@ -229,13 +192,36 @@ class Statements(Expressions):
 
     def _try(self, node: Any) -> Node:
         starred = node.__class__ is not ast.Try
-        make, handle = (_try_star, _handler_star) if starred else (_try, _handler)
-        handlers = [
-            handle(self.suite(part.body), self.optional(part.type), _as(name(part.name)) if part.name else None)
-            for part in node.handlers
-        ]
+        make = _try_star if starred else _try
+        handlers = [self._handler(part, _handler_star if starred else _handler) for part in node.handlers]
         last = _finally(self.suite(node.finalbody)) if node.finalbody else None
         return make(self.suite(node.body), handlers, self._orelse(node.orelse), last)
+
+    def _handler(self, node: ast.ExceptHandler, make: Maker) -> Node:
+        made = make(self.suite(node.body), self.optional(node.type), _as(name(node.name)) if node.name else None)
+        self.places[made] = node
+        return made
+
+    def _match(self, node: ast.Match) -> Node:
+        cases = [
+            _case(pattern_of(self, part.pattern), self.suite(part.body), self.optional(part.guard)) for part in node.cases
+        ]
+        return _match(self.of(node.subject), cases)
+
+    # -- type parameters, of Python 3.12 ---------------------------------------------------------
+
+    def _type_parameters(self, node: Any) -> Node:
+        given = getattr(node, "type_params", None)
+        return _type_parameters([self._type_parameter(part) for part in given]) if given else None
+
+    def _type_parameter(self, node: Any) -> Node:
+        kind = node.__class__.__name__
+        plain = {"TypeVarTuple": _type_var_tuple, "ParamSpec": _param_spec}.get(kind)
+        made = plain(name(node.name)) if plain is not None else _type_var(name(node.name), self.optional(node.bound))
+        return _type_parameter(made, self.optional(getattr(node, "default_value", None)))
+
+    def _type_alias(self, node: Any) -> Node:
+        return _type_alias(self.of(node.name), self.of(node.value), self._type_parameters(node))
 
     # -- small statements ------------------------------------------------------------------------
 
@@ -274,17 +260,33 @@ class Statements(Expressions):
     def _import_from(self, node: ast.ImportFrom) -> Node:
         star = node.names[0].name == "*"
         names = _star() if star else [self._alias(alias) for alias in node.names]
-        module = self._dotted(node.module) if node.module is not None else None
+        module = self._dotted(node.module, self._module_place(node)) if node.module is not None else None
         return _import_from(module, names, [_DOT] * node.level)
 
-    def _alias(self, alias: ast.alias) -> Node:
-        return _alias(self._dotted(alias.name), _as(name(alias.asname)) if alias.asname else None)
+    def _module_place(self, node: ast.ImportFrom) -> Part:
+        text = self.source.segment(node)
+        start = _FROM.match(text)
+        return self.source.within(node, text, start.end() if start is not None else 0, len(text))
 
-    def _dotted(self, text: str) -> Node:
+    def _alias(self, alias: ast.alias) -> Node:
+        return _alias(self._dotted(alias.name, alias), self._asname(alias) if alias.asname else None)
+
+    def _asname(self, alias: ast.alias) -> Node:
+        made = name(alias.asname)
+        line, end = alias.end_lineno or 0, alias.end_col_offset or 0
+        self.places[made] = Part(line, end - len((alias.asname or "").encode()), line, end)
+        return _as(made)
+
+    def _dotted(self, text: str, start: Place) -> Node:
         first, *rest = text.split(".")
+        line, column = start.lineno, start.col_offset
+        end = column + len(first.encode())
         node = name(first)
+        self.places[node] = Part(line, column, line, end)
         for part in rest:
+            end += 1 + len(part.encode())
             node = _attribute(node, name(part))
+            self.places[node] = Part(line, column, line, end)
         return node
 
     def _plain(self, node: ast.stmt) -> Node:
@@ -323,7 +325,9 @@ _COMPOUND: dict[type[ast.AST], Callable[[Statements, Any], Node]] = {
     ast.With: Statements._with,
     ast.AsyncWith: Statements._with,
     ast.Try: Statements._try,
+    ast.Match: Statements._match,
 }
-_HEADED = frozenset({*_COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef} - {ast.Try})
 if hasattr(ast, "TryStar"):
     _COMPOUND[ast.TryStar] = Statements._try
+if hasattr(ast, "TypeAlias"):
+    _SMALL[ast.TypeAlias] = Statements._type_alias

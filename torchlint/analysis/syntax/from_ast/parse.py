@@ -1,47 +1,42 @@
-"""The light tree of a text: code outside functions at once, function bodies lazily."""
+"""The tree of a text: code outside functions is made at once, function bodies are made lazily."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.light.expressions import Unsupported
-from torchlint.analysis.syntax.light.make import Node
-from torchlint.analysis.syntax.light.source import Source
-from torchlint.analysis.syntax.light.statements import Lines, Statements, first_line
+from torchlint.analysis.syntax.from_ast.expressions import Unsupported
+from torchlint.analysis.syntax.from_ast.make import Node
+from torchlint.analysis.syntax.from_ast.source import Place, Source
+from torchlint.analysis.syntax.from_ast.statements import Statements, first_line
 from torchlint.analysis.syntax.tree import LazyBlock, LazyBody
-from torchlint.project.followed import Range
 from torchlint.text.lines import line_starts
 
 
-class Light(NamedTuple):
-    """A light tree: its lazy bodies, the lines of its statements (see :class:`Statements`), and the ranges of nodes.
-
-    There are ranges of the wanted expressions alone, and of those in lazy bodies only once these have been parsed.
-    """
+class Made(NamedTuple):
+    """A tree made from one of :mod:`ast`: its lazy bodies, and where the nodes made so far are (see `Expressions`)."""
 
     tree: cst.Module
     bodies: list[LazyBody]
-    lines: Lines
-    ranges: dict[cst.CSTNode, Range]
+    places: Mapping[cst.CSTNode, Place]
 
 
-def parse(text: str, *, at_once: bool = False, wanted: Collection[Range] = ()) -> Light:
-    """Parse a text. ``wanted`` are the ranges of expressions whose nodes are looked for.
+def parse(text: str, *, at_once: bool = False) -> Made:
+    """Parse a text.
 
-    With ``at_once`` every function body is parsed at once, and there are no lazy bodies. Raises :class:`Unsupported` if
+    With ``at_once`` every function body is made at once, and there are no lazy bodies. Raises :class:`Unsupported` if
     CPython's parser refuses the text: LibCST's parser may accept it, or has a better error message.
     """
     try:
-        return _parse(text, wanted, at_once=at_once)
+        return _parse(text, at_once=at_once)
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as error:
         raise Unsupported("CPython does not read the file") from error
 
 
-def _parse(text: str, wanted: Collection[Range], *, at_once: bool) -> Light:
+def _parse(text: str, *, at_once: bool) -> Made:
     plain = ast.parse(text)
     starts = line_starts(text)
     bodies: list[LazyBody] = []
@@ -54,9 +49,9 @@ def _parse(text: str, wanted: Collection[Range], *, at_once: bool) -> Light:
         bodies.append(lazy_body)
         return lazy_body.block
 
-    maker = Statements(Source(text), None if at_once else defer, wanted)
+    maker = Statements(Source(text), None if at_once else defer)
     tree = maker.module(plain)
-    return Light(tree, bodies, maker.lines, maker.ranges)
+    return Made(tree, bodies, maker.places)
 
 
 def _start_line(statements: Sequence[ast.stmt]) -> int:
@@ -70,5 +65,5 @@ def _start_line(statements: Sequence[ast.stmt]) -> int:
 def _made(maker: Statements, statements: Sequence[ast.stmt]) -> list[Node]:
     try:
         return maker.body(statements)
-    except KeyError as error:  # a kind of node that this version of torchlint does not know
+    except (KeyError, SyntaxError, ValueError) as error:  # a kind of node that this version of torchlint does not know
         raise Unsupported(str(error)) from error

@@ -1,0 +1,163 @@
+"""Positions of nodes made from :mod:`ast`, which knows where expressions and statements are.
+
+It does not know the parentheses around an expression: these are found in the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from functools import cached_property
+
+import libcst as cst
+
+from torchlint.analysis.syntax.from_ast.parse import Made
+from torchlint.analysis.syntax.from_ast.source import Place
+from torchlint.analysis.syntax.positions import Layout
+from torchlint.analysis.syntax.tree import LazyBlock
+from torchlint.analysis.syntax.walk import children
+from torchlint.project.followed import Range
+from torchlint.text.comments import comments
+from torchlint.text.lines import line_starts
+
+_TRIVIA = re.compile(r"(?:[ \t\f\r\n]|\\\r?\n|#[^\r\n]*)*")
+_SPACE = " \t\f\r\n\\"
+_WORD = re.compile(r"\w+")
+_LAST_WORD = re.compile(r"\w+\Z")
+_HEAD = re.compile(r"(?:async(?:\s|\\\r?\n)+)?(?:def|class)(?:\s|\\\r?\n)+(\w+)")
+
+
+class AstPositions(Layout):
+    """Spans of the nodes of one tree; ``parents`` are those of its nodes."""
+
+    def __init__(self, text: str, made: Made, parents: Mapping[cst.CSTNode, cst.CSTNode]) -> None:
+        super().__init__(text)
+        self._made, self._parents = made.places, parents
+        self._starts = line_starts(text)
+        self._plain = text.isascii()
+
+    # -- offsets ---------------------------------------------------------------------------------
+
+    def _offset(self, line: int, column: int) -> int:
+        start = self._starts[line - 1]
+        if self._plain:
+            return start + column
+        data = self.whole[start : start + column].encode("utf-8", "surrogatepass")
+        return start + len(data[:column].decode("utf-8", "surrogatepass"))
+
+    def _placed(self, place: Place) -> tuple[int, int]:
+        end = self._offset(place.end_lineno or place.lineno, place.end_col_offset or 0)
+        return self._offset(place.lineno, place.col_offset), end
+
+    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets of a node; one that :mod:`ast` has no place for spans what is below it."""
+        place = self._made.get(node)
+        if isinstance(node, cst.Name):
+            return self._of_name(node, place)
+        if place is None:
+            below = [found for child in children(node) if (found := self.outer(child)) != (0, 0)]
+            return (below[0][0], max(end for _, end in below)) if below else (0, 0)
+        start, end = self._placed(place)
+        if isinstance(place, ast.GeneratorExp) or (isinstance(place, ast.Tuple) and self._is_closed(node, start)):
+            start = self._after_trivia(start + 1)
+            end = max(start, self._before_trivia(end - 1))
+        return start, end
+
+    def range(self, node: cst.CSTNode) -> Range:
+        """The range of a node as :mod:`ast` gives it."""
+        place = self._made.get(node)
+        if place is None or isinstance(node, cst.Name):
+            return super().range(node)
+        return place.lineno, place.col_offset, place.end_lineno or 0, place.end_col_offset or 0
+
+    def _of_name(self, name: cst.Name, place: Place | None) -> tuple[int, int]:
+        if place is not None:
+            found = _WORD.match(self.whole, self._offset(place.lineno, place.col_offset))
+            return found.span() if found is not None else (0, 0)
+        owner = self._owner(name)
+        start, end = self.extent(owner) if owner is not None else (0, len(self.whole))
+        if isinstance(owner, cst.Attribute):
+            found = _LAST_WORD.search(self.whole, start, end)
+        elif isinstance(owner, (cst.FunctionDef, cst.ClassDef)) and owner.name is name:
+            found = _HEAD.match(self.whole, start, end)
+            return found.span(1) if found is not None else (start, end)
+        else:
+            found = re.compile(rf"\b{re.escape(name.value)}\b").search(self.whole, start, end)
+        return found.span() if found is not None else (start, end)
+
+    def _owner(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The nearest node above that has a place."""
+        above = self._parents.get(node)
+        while above is not None and above not in self._made:
+            above = self._parents.get(above)
+        return above
+
+    # -- parentheses -----------------------------------------------------------------------------
+
+    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets of an expression including the parentheses around it."""
+        start, end = self.extent(node)
+        if not isinstance(self._made.get(node), ast.expr):
+            return start, end
+        while (around := self._parenthesized(node, start, end)) is not None:
+            start, end = around
+        return start, end
+
+    def is_parenthesized(self, node: cst.CSTNode) -> bool:
+        """Whether the expression is parenthesized."""
+        return self.outer(node) != self.extent(node)
+
+    def _is_closed(self, node: cst.CSTNode, start: int) -> bool:
+        """Whether a tuple that begins at an offset has parentheses of its own."""
+        below = children(node)
+        return not below or start < self.outer(below[0])[0]
+
+    def _parenthesized(self, node: cst.CSTNode, start: int, end: int) -> tuple[int, int] | None:
+        """The offsets of the parentheses right around a part of the text, if they belong to a node."""
+        opened, closed = self._before_trivia(start) - 1, self._after_trivia(end)
+        if opened < 0 or self.whole[opened] != "(" or not self.whole.startswith(")", closed):
+            return None
+        owner = self._owner(node)
+        if isinstance(owner, cst.Call) and closed + 1 == self.extent(owner)[1]:
+            return None
+        before = self.whole[: self._before_trivia(opened)]
+        if isinstance(owner, cst.ClassDef) and _LAST_WORD.search(before, len(before) - 1):
+            return None
+        if isinstance(owner, cst.With) and before.endswith("with") and self._ends_header(closed + 1):
+            return None
+        return opened, closed + 1
+
+    def _ends_header(self, offset: int) -> bool:
+        return self.whole.startswith(":", self._after_trivia(offset))
+
+    def _after_trivia(self, offset: int) -> int:
+        found = _TRIVIA.match(self.whole, offset)
+        return found.end() if found is not None else offset
+
+    def _before_trivia(self, offset: int) -> int:
+        """The end of the code before an offset."""
+        while True:
+            while offset and self.whole[offset - 1] in _SPACE:
+                offset -= 1
+            place = bisect_right(self._comments, (offset, 0)) - 1
+            if place < 0 or self._comments[place][1] < offset:
+                return offset
+            offset = self._comments[place][0]
+
+    @cached_property
+    def _comments(self) -> list[tuple[int, int]]:
+        return list(comments(self.whole))
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
+        """The first and last line of a statement; of a compound statement, those before its body."""
+        place = self._made.get(statement)
+        body = getattr(place, "body", None)
+        if place is None or not isinstance(body, list):
+            return super().lines_of(statement)
+        indented = statement.body.__class__ in (cst.IndentedBlock, LazyBlock)  # type: ignore[attr-defined]
+        first = body[0].lineno
+        return place.lineno, max(place.lineno, first - 1) if indented else first
