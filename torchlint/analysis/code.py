@@ -69,8 +69,9 @@ class Code:
         layout: bool = True,
         lazy: bool = True,
         text_index: TextIndex | None = None,
+        content: bytes | None = None,
     ) -> CodeT:
-        """Parse the text of a file.
+        """Parse the text of a file, whose ``content`` may have been parsed already.
 
         Without ``layout`` the nodes hold no whitespace, commas or parentheses, and function bodies are parsed lazily
         unless ``lazy`` is false; :class:`Unsupported` is raised, now or later, for code that this parser cannot handle.
@@ -79,7 +80,7 @@ class Code:
         if not layout:
             from torchlint.analysis.syntax.from_ast.parse import parse
 
-            made = parse(text, at_once=not lazy)
+            made = parse(text, content, at_once=not lazy)
             return cls(made.tree, text, path, target_torch, project, made, text_index)
         too_deep = depth.problem(text)
         if too_deep is not None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from functools import cached_property
 from typing import Any
 
 from torchlint.project.tests import is_test
+from torchlint.text.trees import TREES
 
 
 class Module:
     """A file of the project, or a stub. ``names`` are its global names once it has been evaluated.
 
-    ``library``: what people call the library that a stub stands for; empty for files of the project.
+    ``library``: what people call the library that a stub stands for; empty for files of the project. ``copy`` is the
+    number of modules with the same content before it: each of them has nodes of its own.
     """
 
-    def __init__(self, path: str, name: str, content: bytes, library: str = "") -> None:
+    def __init__(self, path: str, name: str, content: bytes, library: str = "", copy: int = 0) -> None:
         self.path, self.name, self.content, self.library = path, name, content, library
+        self._copy = copy
         self.names: dict[str, Any] = {}
         self.loaded = False
 
@@ -26,9 +28,7 @@ class Module:
     def tree(self) -> ast.Module:
         """The tree; empty for a file that this Python does not parse."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                return ast.parse(self.content)
+            return TREES.of(self.content, self._copy)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return ast.Module(body=[], type_ignores=[])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -25,7 +26,11 @@ class Program:
         self.world = world
         paths = {path.replace("\\", "/"): content for path, content in contents.items()}
         self._definitions = Definitions(paths, Outlines({}))
-        self.modules = {path: Module(path, _dotted(path, root), content) for path, content in sorted(paths.items())}
+        self.modules: dict[str, Module] = {}
+        seen: Counter[bytes] = Counter()
+        for path, content in sorted(paths.items()):
+            self.modules[path] = Module(path, _dotted(path, root), content, copy=seen[content])
+            seen[content] += 1
         self._targets = targets
         self._named = {module.name: module for module in self.modules.values()}
 

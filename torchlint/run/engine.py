@@ -69,6 +69,7 @@ class _File:
     def __init__(
         self,
         path: str,
+        content: bytes,
         rules: Sequence[type[Rule]],
         active: frozenset[str],
         config: Config,
@@ -79,7 +80,7 @@ class _File:
         self.text_index: TextIndex | None = None  # if prefilters have used it, and it covers the decoded text
         self.facts = screened.facts
         self.screened = screened
-        self.path = path
+        self.path, self.content = path, content
         self.config = config
         self.every_rule = rules
         self.rules = tuple(rule for rule in rules if rule.id in screened.candidates)
@@ -136,7 +137,7 @@ def analyze(
     called.
     """
     project = (project or Project()).for_content(path, data)
-    data = with_line_feeds(data)
+    content, data = data, with_line_feeds(data)
     text_index = TextIndex(data)
     here, problem = left_on(path, active, config, rules)
     if problem is not None:
@@ -144,7 +145,7 @@ def analyze(
     _assume_what_is_followed(text_index, ProjectView(project, path))
     if known is None:
         known = screened(data, text_index, rules, here, alone=project.alone, exhaustive=exhaustive)
-    file = _File(path, rules, here, config, project, known)
+    file = _File(path, content, rules, here, config, project, known)
     _assume_what_is_followed(text_index, file.view)  # recorded: the prefilters depend on it
     judged = known.may_suppress and UNUSED_SUPPRESSION in here
     if not (known.parses or judged or data.startswith(_UTF16) or file.view.followed().events):
@@ -288,6 +289,7 @@ def _parse_and_check(file: _File, text: str, *, layout: bool) -> _Found:
             layout=layout,
             lazy=not file.screened.unnormalized,
             text_index=file.text_index,
+            content=file.content,
         )
     found = _Found(file.facts)
     try:

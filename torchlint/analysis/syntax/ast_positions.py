@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 import libcst as cst
@@ -34,7 +34,7 @@ class AstPositions(Layout):
 
     def __init__(self, text: str, made: Made, parents: Mapping[cst.CSTNode, cst.CSTNode]) -> None:
         super().__init__(text)
-        self._made, self._parents = made.places, parents
+        self._made, self._bodies, self._parents = made.places, made.bodies, parents
         self._starts = line_starts(text)
         self._plain = text.isascii()
 
@@ -70,7 +70,7 @@ class AstPositions(Layout):
         place = self._made.get(node)
         if place is None or isinstance(node, cst.Name):
             return super().range(node)
-        return place.lineno, place.col_offset, place.end_lineno or 0, place.end_col_offset or 0
+        return _range(place)
 
     def _of_name(self, name: cst.Name, place: Place | None) -> tuple[int, int]:
         if place is not None:
@@ -93,6 +93,18 @@ class AstPositions(Layout):
         while above is not None and above not in self._made:
             above = self._parents.get(above)
         return above
+
+    def expressions(self, tree: cst.Module, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:  # noqa: ARG002
+        """The outermost expressions with these ranges; only the function bodies around them are made."""
+        starts = [self._offset(line, column) for line, column, *_ in places]
+        for body in self._bodies:
+            if any(body.start <= start < body.end for start in starts):
+                body.statements()
+        found: dict[Range, cst.BaseExpression] = {}
+        for node, place in self._made.items():
+            if isinstance(place, ast.expr) and (here := _range(place)) in places:
+                found[here] = node  # type: ignore[assignment]  # the outermost one, as parts are made before it
+        return found
 
     # -- parentheses -----------------------------------------------------------------------------
 
@@ -161,3 +173,7 @@ class AstPositions(Layout):
         indented = statement.body.__class__ in (cst.IndentedBlock, LazyBlock)  # type: ignore[attr-defined]
         first = body[0].lineno
         return place.lineno, max(place.lineno, first - 1) if indented else first
+
+
+def _range(place: Place) -> Range:
+    return place.lineno, place.col_offset, place.end_lineno or 0, place.end_col_offset or 0

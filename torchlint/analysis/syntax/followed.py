@@ -65,12 +65,7 @@ class FollowedNodes:
 
     def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
         """The outermost expressions with these ranges."""
-        wanted = set(places)
-        found: dict[Range, cst.BaseExpression] = {}
-        for node in descendants(self._tree) if wanted else ():
-            if isinstance(node, cst.BaseExpression) and (place := self._range(node)) in wanted:
-                found.setdefault(place, node)
-        return found
+        return self._positions().expressions(self._tree, set(places)) if places else {}
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""

@@ -7,6 +7,7 @@ out once, only in files with something to report, while token counts are recorde
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from itertools import accumulate
 from types import TracebackType
 
@@ -104,6 +105,14 @@ class Layout(ABC):
         span = self.span(node)
         start, end = self._column(span.line, span.column), self._column(span.end_line, span.end_column)
         return span.line, start, span.end_line, end
+
+    def expressions(self, tree: cst.Module, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
+        """The outermost expressions with these ranges."""
+        found: dict[Range, cst.BaseExpression] = {}
+        for node in descendants(tree):
+            if isinstance(node, cst.BaseExpression) and (place := self.range(node)) in places:
+                found.setdefault(place, node)
+        return found
 
     def _column(self, line: int, column: int) -> int:
         """The column, from 0 and in UTF-8 bytes, of one that counts characters from 1."""

@@ -101,7 +101,7 @@ class Unsupported(Exception):
 
 
 class Expressions:
-    """Converts the expressions of one text to nodes. ``places`` is where the nodes of expressions and statements are."""
+    """Converts the expressions of one text to nodes; ``places`` is where those of expressions and statements are."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -14,6 +14,7 @@ from torchlint.analysis.syntax.from_ast.source import Place, Source
 from torchlint.analysis.syntax.from_ast.statements import Statements, first_line
 from torchlint.analysis.syntax.tree import LazyBlock, LazyBody
 from torchlint.text.lines import line_starts
+from torchlint.text.trees import TREES
 
 
 class Made(NamedTuple):
@@ -24,20 +25,20 @@ class Made(NamedTuple):
     places: Mapping[cst.CSTNode, Place]
 
 
-def parse(text: str, *, at_once: bool = False) -> Made:
-    """Parse a text.
+def parse(text: str, content: bytes | None = None, *, at_once: bool = False) -> Made:
+    """Parse a text; ``content`` is that of the file, unless the text is in none.
 
     With ``at_once`` every function body is made at once, and there are no lazy bodies. Raises :class:`Unsupported` if
     CPython's parser refuses the text: LibCST's parser may accept it, or has a better error message.
     """
     try:
-        return _parse(text, at_once=at_once)
+        plain = TREES.of(content) if content is not None else ast.parse(text)
+        return _made_of(plain, text, at_once=at_once)
     except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as error:
         raise Unsupported("CPython does not read the file") from error
 
 
-def _parse(text: str, *, at_once: bool) -> Made:
-    plain = ast.parse(text)
+def _made_of(plain: ast.Module, text: str, *, at_once: bool) -> Made:
     starts = line_starts(text)
     bodies: list[LazyBody] = []
 
@@ -45,7 +46,7 @@ def _parse(text: str, *, at_once: bool) -> Made:
         last = statements[-1].end_lineno or 0
         start = starts[_start_line(statements) - 1]
         end = starts[last] if last < len(starts) else len(text)
-        lazy_body = LazyBody(lambda: _made(maker, statements), text, start, end)
+        lazy_body = LazyBody(lambda: _statements(maker, statements), text, start, end)
         bodies.append(lazy_body)
         return lazy_body.block
 
@@ -62,7 +63,7 @@ def _start_line(statements: Sequence[ast.stmt]) -> int:
     return first_line(first)
 
 
-def _made(maker: Statements, statements: Sequence[ast.stmt]) -> list[Node]:
+def _statements(maker: Statements, statements: Sequence[ast.stmt]) -> list[Node]:
     try:
         return maker.body(statements)
     except (KeyError, SyntaxError, ValueError) as error:  # a kind of node that this version of torchlint does not know

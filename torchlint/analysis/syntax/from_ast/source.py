@@ -15,13 +15,13 @@ class Place(Protocol):
     """Where something is, as :mod:`ast` says it: lines count from 1, columns from 0, in UTF-8 bytes."""
 
     @property
-    def lineno(self) -> int: ...  # noqa: D102
+    def lineno(self) -> int: ...
     @property
-    def col_offset(self) -> int: ...  # noqa: D102
+    def col_offset(self) -> int: ...
     @property
-    def end_lineno(self) -> int | None: ...  # noqa: D102
+    def end_lineno(self) -> int | None: ...
     @property
-    def end_col_offset(self) -> int | None: ...  # noqa: D102
+    def end_col_offset(self) -> int | None: ...
 
 
 class Part(NamedTuple):
@@ -73,7 +73,7 @@ class Source:
         return Part(*self._place(node, text[:start]), *self._place(node, text[:end]))
 
     def _place(self, node: Place, before: str) -> tuple[int, int]:
-        lines, _, last = before.rpartition("\n")
+        _, _, last = before.rpartition("\n")
         width = len(last) if self._plain else len(last.encode("utf-8", "surrogatepass"))
         return node.lineno + before.count("\n"), width if before != last else node.col_offset + width
 

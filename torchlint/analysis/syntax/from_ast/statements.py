@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import libcst as cst
 
@@ -203,10 +203,10 @@ class Statements(Expressions):
         return made
 
     def _match(self, node: ast.Match) -> Node:
-        cases = [
-            _case(pattern_of(self, part.pattern), self.suite(part.body), self.optional(part.guard)) for part in node.cases
-        ]
-        return _match(self.of(node.subject), cases)
+        return _match(self.of(node.subject), [self._case(part) for part in node.cases])
+
+    def _case(self, node: ast.match_case) -> Node:
+        return _case(pattern_of(self, node.pattern), self.suite(node.body), self.optional(node.guard))
 
     # -- type parameters, of Python 3.12 ---------------------------------------------------------
 

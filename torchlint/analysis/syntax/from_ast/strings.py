@@ -95,7 +95,7 @@ class Strings:
                 self._place += 2
             elif character == "{":
                 self._end_text(parts, begun)
-                parts.append(self._replaced(quote, raw=raw))
+                parts.append(self._replaced(raw=raw))
                 begun = self._place
             elif character in "\"'":
                 self._place += 1
@@ -108,7 +108,7 @@ class Strings:
         if begun < self._place:
             parts.append(_text(self._given[begun : self._place]))
 
-    def _replaced(self, quote: str, *, raw: bool) -> Node:
+    def _replaced(self, *, raw: bool) -> Node:
         """The replacement field whose brace is next."""
         start = self._place = self._place + 1
         self._skip_expression()
