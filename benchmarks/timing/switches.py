@@ -152,10 +152,10 @@ def _libcst_parser() -> None:
 
 
 def _bodies_at_once() -> None:
-    from torchlint.analysis.syntax.light import parse as light
+    from torchlint.analysis.syntax.from_ast import parse as light
 
     parse = light.parse
-    put(light, "parse", lambda text, **_: parse(text, at_once=True))
+    put(light, "parse", lambda text, content=None, **_: parse(text, content, at_once=True))
 
 
 def _every_function() -> None:

@@ -6,6 +6,7 @@ import warnings
 
 from torchlint.base import limits
 from torchlint.text.decode import DecodeProblem, decode
+from torchlint.text.trees import TREES
 
 
 def is_parsable(data: bytes) -> bool:
@@ -15,6 +16,8 @@ def is_parsable(data: bytes) -> bool:
     """
     import symtable
 
+    if data in TREES:
+        return True
     if len(data) > limits.MAX_BYTES:
         return False
     try:

@@ -12,7 +12,6 @@ from torchlint.prefilter.needs import compiled
 from torchlint.run.parsable import is_parsable
 from torchlint.text.decode import DecodeProblem, decode
 from torchlint.text.normalization import has_unnormalized_names
-from torchlint.text.trees import TREES
 
 _NOQA = rb"noqa[ \t]*:([^#\r\n]*)"
 _CODE = rb"[\w-]+"
@@ -71,7 +70,7 @@ def screened(
     if found.parses or not alone or b"torch" not in data:
         return found
     with phase("syntax"):
-        return found._replace(may_not_parse=not (data in TREES or is_parsable(data)))
+        return found._replace(may_not_parse=not is_parsable(data))
 
 
 def _text(data: bytes, text_index: TextIndex) -> str | None:
