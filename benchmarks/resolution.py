@@ -35,7 +35,7 @@ from typing import NamedTuple
 import libcst as cst
 from timing import page
 
-from torchlint.analysis.module import SourceModule, Unsupported
+from torchlint.analysis.module import SourceModule
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.errors import SyntaxProblem
 from torchlint.analysis.syntax.walk import descendants
@@ -123,7 +123,7 @@ def _file(path: str, data: bytes, project: Project, paths: list[str]) -> Iterato
         text = data.decode()
         module = SourceModule.parse(text, path, project=ProjectView(project, path), layout=False)
         imported = _own_imports(ast.parse(text), paths)
-    except (SyntaxProblem, Unsupported, SyntaxError, UnicodeDecodeError, ValueError):
+    except (SyntaxProblem, SyntaxError, UnicodeDecodeError, ValueError):
         return
     yield from (("imports", any(project.module(path, name) for name in names)) for names in imported)
     yield from _in_training(module)

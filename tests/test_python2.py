@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,18 @@ def test_a_page_names_the_files_too(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("jinja2")
     page = lint(capsys, "--output-format", "html", a=PYTHON2, c=CLEAN)[1]
     assert "1 file is written in Python 2 and was not checked: a.py." in page
+
+
+# -- newer syntax ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python has type parameters")
+def test_syntax_of_a_newer_python_is_a_notice_that_names_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    status, said = lint(capsys, "a.py", "b.py", a="import torch\ndef f[T](x: T) -> T: return x\n", b=CLEAN)
+    assert status == 0
+    assert "1 file is written in a newer Python and was not checked: a.py.\n" in said
+    _, said = lint(capsys, "--output-format", "json", "a.py")
+    [finding] = json.loads(said)["findings"]
+    version = ".".join(map(str, sys.version_info[:2]))
+    assert finding["message"].startswith(f"Python {version}, which runs torchlint, does not parse this (")
+    assert finding["line"] == 2

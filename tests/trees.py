@@ -7,7 +7,7 @@ from functools import cache
 
 import libcst as cst
 
-from torchlint.analysis.module import Unsupported
+from torchlint.analysis.module import SyntaxProblem
 from torchlint.analysis.syntax.from_ast.parse import parse
 from torchlint.analysis.syntax.tree import LazyBlock
 from torchlint.analysis.syntax.walk import fields_of
@@ -66,7 +66,7 @@ def different_nodes(text: str) -> list[str]:
     """Where the light tree of a text differs from LibCST's; what the light parser refuses, LibCST refuses too."""
     try:
         tree, _, _ = parse(text)
-    except Unsupported:
+    except SyntaxProblem:
         return [] if is_refused(text) else ["only the light parser refuses it"]
     return list(differences(cst.parse_module(text), tree))
 

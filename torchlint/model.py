@@ -197,7 +197,7 @@ class Finding(NamedTuple):
 
     @property
     def is_notice(self) -> bool:
-        """Whether it only says that the file, or the cell, is written in Python 2 and was not checked."""
+        """Whether it only says that the file, or the cell, is of another version of Python and was not checked."""
         return self.rule == SYNTAX_ERROR and self.severity is Severity.INFO
 
     @property

@@ -14,6 +14,7 @@ from contextlib import nullcontext, redirect_stdout
 from io import StringIO
 from typing import Any, NamedTuple
 
+from torchlint.model import Finding
 from torchlint.prefilter.needs import All, Need, TextPattern, identifier_parts
 from torchlint.prefilter.needs import Any as AnyOf
 
@@ -278,7 +279,7 @@ def lint(arguments: Sequence[str]) -> None:
             layer.off()
     parse, parsed = engine._parse_and_check, set()
 
-    def noted(file: engine._File, text: str, **how: Any) -> engine._Found:
+    def noted(file: engine._File, text: str, **how: Any) -> list[Finding]:
         parsed.add(file.path)
         return parse(file, text, **how)
 

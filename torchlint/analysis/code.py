@@ -12,11 +12,9 @@ from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.scopes.guards import Guard, Guards
 from torchlint.analysis.scopes.names import Names
 from torchlint.analysis.scopes.reaching import ReachingDefinitions
-from torchlint.analysis.syntax import depth
-from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
 from torchlint.analysis.syntax.followed import FollowedNodes
-from torchlint.analysis.syntax.identifiers import Spellings, normalized, spelled_as_written
-from torchlint.analysis.syntax.positions import Layout, Positions
+from torchlint.analysis.syntax.from_ast.parse import Made, exact, parse
+from torchlint.analysis.syntax.positions import Positions
 from torchlint.analysis.syntax.tree import Identifiers, Keys, NodeIndex, attribute_key, spelling_key
 from torchlint.knowledge.libraries import LIBRARIES
 from torchlint.model import Evidence, Span
@@ -27,7 +25,6 @@ from torchlint.project.view import ProjectView
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torchlint.analysis.syntax.from_ast.parse import Made
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 SharedT = TypeVar("SharedT")
@@ -39,24 +36,22 @@ class Code:
 
     def __init__(
         self,
-        tree: cst.Module,
+        made: Made,
         text: str,
         path: str,
         target_torch: str | None = None,
         project: ProjectView | None = None,
-        made: Made | None = None,
         text_index: TextIndex | None = None,
     ) -> None:
-        self.tree = tree
+        self.tree = made.tree
         self.text = text
         self.path = path
         self.target_torch = target_torch
         self.project = project or ProjectView(Project(), path)
         self._shared: dict[object, object] = {}
-        self._spellings: Spellings = []
-        self._made = made  # from CPython's tree, unless LibCST has parsed the file
+        self._made = made
         self.text_index = text_index or TextIndex.of_text(text)
-        self._index = NodeIndex(tree, made.bodies if made is not None else ())
+        self._index = NodeIndex(made.tree, made.bodies)
 
     @classmethod
     def parse(
@@ -73,26 +68,12 @@ class Code:
     ) -> CodeT:
         """Parse the text of a file, whose ``content`` may have been parsed already.
 
-        Without ``layout`` the nodes hold no whitespace, commas or parentheses, and function bodies are parsed lazily
-        unless ``lazy`` is false; :class:`Unsupported` is raised, now or later, for code that this parser cannot handle.
-        Raises :class:`SyntaxProblem` if the text is not valid Python, or is nested too deeply for the native parser.
+        Without ``layout`` the nodes hold no whitespace, commas or parentheses, and function bodies are made lazily
+        unless ``lazy`` is false. Raises :class:`SyntaxProblem`, now or later, if this Python does not parse the text,
+        and ``RecursionError`` and ``MemoryError`` if it is nested too deeply.
         """
-        if not layout:
-            from torchlint.analysis.syntax.from_ast.parse import parse
-
-            made = parse(text, content, at_once=not lazy)
-            return cls(made.tree, text, path, target_torch, project, made, text_index)
-        too_deep = depth.problem(text)
-        if too_deep is not None:
-            raise SyntaxProblem(too_deep.message, too_deep.line, 1)
-        try:
-            tree = depth.with_room(text, lambda: cst.parse_module(text))
-        except (cst.ParserSyntaxError, cst.CSTValidationError, cst.CSTLogicError) as error:
-            raise syntax_problem(text, error) from None
-        spellings = normalized(tree, text)
-        module = cls(tree, text, path, target_torch, project, text_index=text_index)
-        module._spellings = spellings
-        return module
+        made = exact(text, content) if layout else parse(text, content, at_once=not lazy)
+        return cls(made, text, path, target_torch, project, text_index)
 
     def close(self) -> None:
         """Drop all references, so that the memory is freed at once despite reference cycles."""
@@ -210,14 +191,9 @@ class Code:
     # -- places ----------------------------------------------------------------------------------
 
     @cached_property
-    def positions(self) -> Layout:
+    def positions(self) -> Positions:
         """The positions of all nodes."""
-        if self._made is not None:
-            from torchlint.analysis.syntax.ast_positions import AstPositions
-
-            return AstPositions(self.text, self._made, self._index.parents)
-        with spelled_as_written(self._spellings):
-            return Positions(self.tree)
+        return Positions(self.text, self._made, self._index.parents)
 
     def span(self, node: cst.CSTNode) -> Span:
         """The span of a node."""
@@ -302,7 +278,7 @@ class Code:
     @cached_property
     def followed(self) -> FollowedNodes:
         """What following the programs of the project tells of the nodes of this file."""
-        return FollowedNodes(self.tree, lambda: self.positions, self.project.followed())
+        return FollowedNodes(lambda: self.positions, self.project.followed())
 
     def project_imports(self) -> list[Binding]:
         """The module-level imports of names that no known library provides."""

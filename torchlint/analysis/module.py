@@ -11,7 +11,6 @@ from torchlint.analysis.dominance import exclusive
 from torchlint.analysis.heat.heat import HeatAnalysis
 from torchlint.analysis.heat.testing import Testing
 from torchlint.analysis.syntax.errors import SyntaxProblem
-from torchlint.analysis.syntax.from_ast.expressions import Unsupported
 from torchlint.analysis.values.classes import Classes
 from torchlint.analysis.values.device_evidence import DeviceEvidence
 from torchlint.analysis.values.evaluate import Evaluator
@@ -20,7 +19,7 @@ from torchlint.analysis.values.lattice import Value
 from torchlint.model import Heat
 from torchlint.prefilter import concepts
 
-__all__ = ["SourceModule", "SyntaxProblem", "Unsupported"]
+__all__ = ["SourceModule", "SyntaxProblem"]
 
 
 class SourceModule(Code):

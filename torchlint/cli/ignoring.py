@@ -93,7 +93,7 @@ def _remarks(done: Ignored) -> list[str]:
 
 def _summary(done: Ignored, what: Plan, *, written: bool) -> list[str]:
     from torchlint.report.shared import plural
-    from torchlint.report.summary import about_baselines, in_python2
+    from torchlint.report.summary import about_baselines, not_checked
 
     count = plural(len(done.suppressed), "finding")
     where = plural(len({finding.path for finding in done.suppressed}), "file")
@@ -105,4 +105,4 @@ def _summary(done: Ignored, what: Plan, *, written: bool) -> list[str]:
     if below:
         which = "finding does" if below == 1 else "findings do"
         lines.append(f"{below} other {which} not make the run fail; --fail-on info suppresses such findings too.")
-    return lines + in_python2(done.result) + about_baselines(done.result)
+    return lines + not_checked(done.result) + about_baselines(done.result)

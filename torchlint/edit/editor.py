@@ -62,8 +62,6 @@ class Editor:
         self._module = module
         self._positions = module.positions
         self.text = module.text
-        if self._positions.whole != self.text:
-            raise Unfixable  # positions in the tree would not be positions in the text
 
     # -- reading ---------------------------------------------------------------------------------
 

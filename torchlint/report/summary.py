@@ -23,7 +23,7 @@ _NO_LOOPS = "No training or inference loop was recognized: what costs time in ev
 def closing(run: RunResult, hidden: int = 0) -> str:
     """The summary of a run, as a sentence; ``hidden`` infos, which the report leaves out, are a remark in brackets.
 
-    What is written in Python 2 is left to :func:`in_python2`.
+    What is written in another version of Python is left to :func:`not_checked`.
     """
     unread = len({found.path for found in run.findings if found.is_notice and found.cell is None})
     files = plural(run.files - unread, "file")
@@ -52,35 +52,42 @@ def closing(run: RunResult, hidden: int = 0) -> str:
         return "No files to check."
     parts = [verdict]
     parts += [plural(len(run.problems), "problem")] if run.problems else []
-    failed = run.unchecked - len(_only_in_python2(run))
+    failed = run.unchecked - len(_only_not_checked(run))
     parts += [f"{plural(failed, 'file')} could not be fully checked"] if failed and run.files else []
     return f"{'; '.join(parts)}."
 
 
-def in_python2(run: RunResult, *, whole: bool = False) -> list[str]:
-    """The files, and the cells of notebooks, that were not checked because they are written in Python 2.
+def not_checked(run: RunResult, *, whole: bool = False) -> list[str]:
+    """The files, and the cells of notebooks, that are written in another version of Python and were not checked.
 
     ``whole`` names all of them, here and in the other lists.
     """
     notices = [found for found in run.findings if found.is_notice]
+    files = [found for found in notices if found.cell is None]
+    kinds = (
+        ("file", "Python 2", [place(found.path) for found in files if _is_old(found)]),
+        ("cell", "Python 2", [place(found.path, cell=found.cell) for found in notices if found.cell is not None]),
+        ("file", "a newer Python", [place(found.path) for found in files if not _is_old(found)]),
+    )
     return [
-        f"{plural(len(names), noun)} {'is' if len(names) == 1 else 'are'} written in Python 2 and "
+        f"{plural(len(names), noun)} {'is' if len(names) == 1 else 'are'} written in {version} and "
         f"{'was' if len(names) == 1 else 'were'} not checked: {listed(names, _PLACES, whole=whole)}."
-        for noun, names in (
-            ("file", [place(found.path) for found in notices if found.cell is None]),
-            ("cell", [place(found.path, cell=found.cell) for found in notices if found.cell is not None]),
-        )
+        for noun, version, names in kinds
         if names
     ]
 
 
+def _is_old(notice: Finding) -> bool:
+    return "Python 2," in notice.message
+
+
 def without_notices(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings without those that only say what is written in Python 2."""
+    """The findings without those that only say what is written in another version of Python."""
     return [found for found in findings if not found.is_notice]
 
 
-def _only_in_python2(run: RunResult) -> set[str]:
-    """The files that could not be fully checked for no other reason than that they are written in Python 2."""
+def _only_not_checked(run: RunResult) -> set[str]:
+    """The files that could not be fully checked for no other reason than that they are of another version of Python."""
     notices = {found.path for found in run.findings if found.is_notice}
     errors = {found.path for found in without_notices(run.findings) if found.rule == SYNTAX_ERROR}
     return notices - errors - {problem.path for problem in run.problems}
@@ -215,7 +222,7 @@ def tail(run: RunResult, hidden: int = 0, *, whole: bool = False) -> list[str]:
     """The lines after the findings: the summary, what was fixed, and remarks on baselines."""
     return [
         closing(run, hidden),
-        *in_python2(run, whole=whole),
+        *not_checked(run, whole=whole),
         *([repaired(run)] if run.repairs is not None else []),
         *about_baselines(run, whole=whole),
     ]

@@ -36,7 +36,7 @@ from torchlint.text.decode import DecodeProblem, decode
 from torchlint.text.lines import with_line_feeds
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
+    from torchlint.analysis.module import SourceModule, SyntaxProblem
     from torchlint.project.followed import Range
     from torchlint.rule import Rule
     from torchlint.run.suppress import Suppressions
@@ -105,9 +105,10 @@ class _File:
         self.findings = [failures.refusal(self.path, message, self.config, line)]
         return self.result()
 
-    def not_parsed(self, text: str, message: str, line: int, column: int) -> Analysis:
-        """The result for a file that the parser refuses at this place."""
-        found = failures.not_python(self.path, text, message, line, column)
+    def not_parsed(self, text: str, problem: SyntaxProblem) -> Analysis:
+        """The result for a file that the parser refuses."""
+        place = problem.line, problem.column
+        found = failures.not_python(self.path, text, problem.message, *place, is_newer=problem.is_newer)
         self.findings = [fingerprinted(found, "", 0, self.config)]
         return self.result()
 
@@ -245,98 +246,83 @@ def _scanned(text: str) -> Suppressions:
 
 
 def _lint_text(file: _File, text: str, suppressions: Suppressions | None, *, layout: bool) -> Analysis | None:
-    from torchlint.analysis.module import SyntaxProblem, Unsupported
+    from torchlint.analysis.module import SyntaxProblem
 
     try:
-        try:
-            found = _parse_and_check(file, text, layout=layout)
-        except Unsupported:  # the light parser cannot handle the file
-            found = _parse_and_check(file, text, layout=True)
+        found = _parse_and_check(file, text, layout=layout)
     except SyntaxProblem as problem:
-        return file.not_parsed(text, problem.message, problem.line, problem.column)
+        return file.not_parsed(text, problem)
     except (RecursionError, MemoryError):
         return file.refused("the code is nested too deeply to be analyzed: split it, or exclude the file")
-    file.said = found.findings
-    _keep_all(file, found.findings, text, suppressions)
-    file.problems += found.problems
-    file.facts = found.facts
+    file.said = found
+    _keep_all(file, found, text, suppressions)
     return None
 
 
-class _Found:
-    """The findings, problems and facts of one parse."""
-
-    def __init__(self, facts: FileFacts) -> None:
-        self.facts = facts
-        self.findings: list[Finding] = []
-        self.problems: list[Problem] = []
-
-
-def _parse_and_check(file: _File, text: str, *, layout: bool) -> _Found:
+def _parse_and_check(file: _File, text: str, *, layout: bool) -> list[Finding]:
     """Parse, run every rule, and collect facts; an error in one of them does not affect the others.
 
-    Raises ``Unsupported``, ``SyntaxProblem`` and ``RecursionError``.
+    Raises ``SyntaxProblem``, ``RecursionError`` and ``MemoryError``.
     """
     from torchlint.analysis.module import SourceModule
 
-    target = file.config.target_torch
     with phase("parse"):
         module = SourceModule.parse(
             text,
             file.path,
-            target_torch=target,
+            target_torch=file.config.target_torch,
             project=file.view,
             layout=layout,
             lazy=not file.screened.unnormalized,
             text_index=file.text_index,
             content=file.content,
         )
-    found = _Found(file.facts)
     try:
-        _run_rules(module, file, found)
+        return _run_rules(module, file)
     finally:
         module.close()
-    return found
 
 
-def _run_rules(module: SourceModule, file: _File, found: _Found) -> None:
+def _run_rules(module: SourceModule, file: _File) -> list[Finding]:
+    found: list[Finding] = []
     for rule in file.rules:
         file.running = rule
         try:
             with phase(rule.id):
-                found.findings += _findings(rule, module, file.config)
+                found += _findings(rule, module, file.config)
         except (Exception, SystemExit) as error:
             if _concerns_file(error, rule):
                 raise
-            found.problems.append(failures.internal_error(f"rule {rule.id} {rule.name}", file.path, error, rule))
+            file.problems.append(failures.internal_error(f"rule {rule.id} {rule.name}", file.path, error, rule))
     file.running = None
     if file.view.followed().events:
         from torchlint.analysis.contradictions import contradicted
 
         file.contradicted = contradicted(module)
     if file.screened.needs_facts:
-        _collect_facts(file, module, found)
+        _collect_facts(file, module)
+    return found
 
 
 def _concerns_file(error: BaseException, rule: type[Rule]) -> bool:
     """Whether an error says something about the file; in rules of other packages, endless recursion does not."""
-    from torchlint.analysis.module import Unsupported
+    from torchlint.analysis.module import SyntaxProblem
 
-    return isinstance(error, Unsupported) or (isinstance(error, RecursionError) and is_core(rule.id))
+    return isinstance(error, SyntaxProblem) or (isinstance(error, RecursionError) and is_core(rule.id))
 
 
-def _collect_facts(file: _File, module: SourceModule, found: _Found) -> None:
+def _collect_facts(file: _File, module: SourceModule) -> None:
     """Collect the facts that other files may need."""
     from torchlint.analysis import offers
-    from torchlint.analysis.module import Unsupported
+    from torchlint.analysis.module import SyntaxProblem
 
     try:
         with phase("facts"):
-            found.facts = offers.collect(module, found.facts)
-    except (Unsupported, RecursionError):
+            file.facts = offers.collect(module, file.facts)
+    except (SyntaxProblem, RecursionError):
         raise
     except Exception as error:
-        found.problems.append(failures.internal_error("gathering facts", file.path, error))
+        file.problems.append(failures.internal_error("gathering facts", file.path, error))
 
 
 def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from torchlint.model import SYNTAX_ERROR, Finding, Problem, Severity, Span
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.rule import Rule
 
+_NEWER = (
+    "Python {}, which runs torchlint, does not parse this ({}): run torchlint with the Python that it is written for"
+)
 _CONFLICT = "a merge conflict is not resolved here: choose a side and delete the markers"
 
 
@@ -49,19 +53,25 @@ def refusal(path: str, message: str, config: Config, line: int = 1, column: int 
     return fingerprinted(_error(path, message, line, column), "", 0, config)
 
 
-def not_python(path: str, code: str, message: str, line: int, column: int, whole: str | None = None) -> Finding:
-    """The finding for code that the parser refuses at this place: an error, or a notice if it is Python 2.
+def not_python(
+    path: str, code: str, message: str, line: int, column: int, whole: str | None = None, *, is_newer: bool = False
+) -> Finding:
+    """The finding for code that the parser refuses at this place: an error, or a notice if it is another Python's.
 
-    ``whole`` is all the code of the notebook that it is in. The finding has no fingerprint.
+    ``whole`` is all the code of the notebook that it is in; ``is_newer`` says that it may be syntax of a newer Python
+    than the one that runs torchlint. The finding has no fingerprint.
     """
     lines = split_lines(code)
     shown = lines[line - 1].lstrip() if line <= len(lines) else ""
     if shown.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
         return _error(path, _CONFLICT, line, column)
     if is_python2(code, message, line, column, whole):
-        found = _error(path, f"this is Python 2, which torchlint does not check: {message}", line, column)
-        return found._replace(severity=Severity.INFO)
-    return _error(path, message, line, column)
+        message = f"this is Python 2, which torchlint does not check: {message}"
+    elif is_newer:
+        message = _NEWER.format(".".join(map(str, sys.version_info[:2])), message)
+    else:
+        return _error(path, message, line, column)
+    return _error(path, message, line, column)._replace(severity=Severity.INFO)
 
 
 def _error(path: str, message: str, line: int, column: int) -> Finding:

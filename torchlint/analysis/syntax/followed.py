@@ -12,15 +12,15 @@ from torchlint.project.followed import made_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from torchlint.analysis.syntax.positions import Layout
+    from torchlint.analysis.syntax.positions import Positions
     from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
 
 
 class FollowedNodes:
     """Finds what is known of nodes by their positions."""
 
-    def __init__(self, tree: cst.Module, positions: Callable[[], Layout], known: FollowedFile) -> None:
-        self._tree, self._positions = tree, positions
+    def __init__(self, positions: Callable[[], Positions], known: FollowedFile) -> None:
+        self._positions = positions
         self._tensors = dict(known.tensors)
         self._unusual, self._copies = known.unusual, dict(known.copies)
         self._feeds = {feed.place: feed for feed in known.feeds}
@@ -65,7 +65,7 @@ class FollowedNodes:
 
     def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
         """The outermost expressions with these ranges."""
-        return self._positions().expressions(self._tree, set(places)) if places else {}
+        return self._positions().expressions(set(places)) if places else {}
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""

@@ -1,95 +1,47 @@
 """Positions of nodes in the text.
 
-LibCST does not store positions, and its own metadata provider costs several times the parse. Here the tree is written
-out once, only in files with something to report, while token counts are recorded.
+:mod:`ast` knows where expressions and statements are. It does not know the parentheses around an expression: these are found in the text.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection
-from itertools import accumulate
-from types import TracebackType
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
+from functools import cached_property
 
 import libcst as cst
-from libcst._nodes.internal import CodegenState
 
-from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.syntax.from_ast.parse import Made
+from torchlint.analysis.syntax.from_ast.source import Place
+from torchlint.analysis.syntax.tree import LazyBlock
+from torchlint.analysis.syntax.walk import children
 from torchlint.model import Span
 from torchlint.project.followed import Range
-from torchlint.text.lines import Places
+from torchlint.text.comments import comments
+from torchlint.text.lines import Places, line_starts
+
+_TRIVIA = re.compile(r"(?:[ \t\f\r\n]|\\\r?\n|#[^\r\n]*)*")
+_SPACE = " \t\f\r\n\\"
+_WORD = re.compile(r"\w+")
+_LAST_WORD = re.compile(r"\w+\Z")
+_HEAD = re.compile(r"(?:async(?:\s|\\\r?\n)+)?(?:def|class)(?:\s|\\\r?\n)+(\w+)")
 
 
-class _Mark:
-    """Records the token range of one node while it is written out."""
+class Positions:
+    """Character offsets, spans and source text of the nodes of one tree; ``parents`` are those of its nodes."""
 
-    __slots__ = ("end_node", "node", "start", "start_node", "state")
-
-    def __init__(
-        self,
-        state: _Recorder,
-        node: cst.CSTNode,
-        start_node: cst.CSTNode | None,
-        end_node: cst.CSTNode | None,
-    ) -> None:
-        self.state, self.node, self.start_node, self.end_node = state, node, start_node, end_node
-        self.start = 0
-
-    def __enter__(self) -> None:
-        self.start = len(self.state.tokens)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        ranges = self.state.ranges
-        start, end = self.start, len(self.state.tokens)
-        if self.start_node is not None and self.start_node in ranges:
-            start = ranges[self.start_node][0]
-        if self.end_node is not None and self.end_node in ranges:
-            end = ranges[self.end_node][1]
-        ranges[self.node] = (start, end)
-
-
-class _Recorder(CodegenState):
-    """Collects the tokens of the module, and the token range of every node."""
-
-    ranges: dict[cst.CSTNode, tuple[int, int]]
-    opened: dict[cst.CSTNode, int]
-    closed: dict[cst.CSTNode, int]
-
-    def before_codegen(self, node: cst.CSTNode) -> None:
-        if node.__class__ is cst.LeftParen:
-            self.opened[node] = len(self.tokens)
-
-    def after_codegen(self, node: cst.CSTNode) -> None:
-        if node.__class__ is cst.RightParen:
-            self.closed[node] = len(self.tokens)
-
-    def record_syntactic_position(  # type: ignore[override]
-        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
-    ) -> _Mark:
-        return _Mark(self, node, start_node, end_node)
-
-
-class Layout(ABC):
-    """Positions of the nodes of one text: character offsets, spans and source text."""
-
-    def __init__(self, whole: str) -> None:
-        self.whole = whole
-        self._places = Places(whole)
+    def __init__(self, text: str, made: Made, parents: Mapping[cst.CSTNode, cst.CSTNode]) -> None:
+        self.whole = text
+        self._places = Places(text)
+        self._made, self._bodies, self._parents = made.places, made.bodies, parents
+        self._starts = line_starts(text)
+        self._plain = text.isascii()
 
     def span(self, node: cst.CSTNode) -> Span:
         """The span of a node, without surrounding whitespace and parentheses."""
         return self.between(*self.extent(node))
-
-    def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
-        """The first and last line of a statement; of a compound statement, those before its body."""
-        span = self.span(statement)
-        body = getattr(statement, "body", None)
-        if not isinstance(body, cst.BaseSuite) or not body.body:
-            return span.line, span.end_line
-        first = self.span(body.body[0]).line
-        return span.line, max(span.line, first - 1) if isinstance(body, cst.IndentedBlock) else first
 
     def between(self, start: int, end: int) -> Span:
         """The span of a range of character offsets."""
@@ -100,69 +52,150 @@ class Layout(ABC):
         start, end = self.extent(node)
         return self.whole[start:end]
 
+    # -- offsets ---------------------------------------------------------------------------------
+
+    def _offset(self, line: int, column: int) -> int:
+        start = self._starts[line - 1]
+        if self._plain:
+            return start + column
+        data = self.whole[start : start + column].encode("utf-8", "surrogatepass")
+        return start + len(data[:column].decode("utf-8", "surrogatepass"))
+
+    def _placed(self, place: Place) -> tuple[int, int]:
+        end = self._offset(place.end_lineno or place.lineno, place.end_col_offset or 0)
+        return self._offset(place.lineno, place.col_offset), end
+
+    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Character offsets of a node; one that :mod:`ast` has no place for spans what is below it."""
+        place = self._made.get(node)
+        if isinstance(node, cst.Name):
+            return self._of_name(node, place)
+        if place is None:
+            below = [found for child in children(node) if (found := self.outer(child)) != (0, 0)]
+            return (below[0][0], max(end for _, end in below)) if below else (0, 0)
+        start, end = self._placed(place)
+        if isinstance(place, ast.GeneratorExp) or (isinstance(place, ast.Tuple) and self._is_closed(node, start)):
+            start = self._after_trivia(start + 1)
+            end = max(start, self._before_trivia(end - 1))
+        return start, end
+
     def range(self, node: cst.CSTNode) -> Range:
         """The range of a node as :mod:`ast` gives it."""
-        span = self.span(node)
-        start, end = self._column(span.line, span.column), self._column(span.end_line, span.end_column)
-        return span.line, start, span.end_line, end
-
-    def expressions(self, tree: cst.Module, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
-        """The outermost expressions with these ranges."""
-        found: dict[Range, cst.BaseExpression] = {}
-        for node in descendants(tree):
-            if isinstance(node, cst.BaseExpression) and (place := self.range(node)) in places:
-                found.setdefault(place, node)
-        return found
+        place = self._made.get(node)
+        if place is None or isinstance(node, cst.Name):
+            span = self.span(node)
+            start, end = self._column(span.line, span.column), self._column(span.end_line, span.end_column)
+            return span.line, start, span.end_line, end
+        return _range(place)
 
     def _column(self, line: int, column: int) -> int:
         """The column, from 0 and in UTF-8 bytes, of one that counts characters from 1."""
-        start, _ = self._places.of_lines(line, line)
+        start = self._starts[line - 1]
         return len(self.whole[start : start + column - 1].encode())
 
-    @abstractmethod
-    def outer(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets of an expression including the parentheses around it."""
+    def _of_name(self, name: cst.Name, place: Place | None) -> tuple[int, int]:
+        if place is not None:
+            found = _WORD.match(self.whole, self._offset(place.lineno, place.col_offset))
+            return found.span() if found is not None else (0, 0)
+        owner = self._owner(name)
+        start, end = self.extent(owner) if owner is not None else (0, len(self.whole))
+        if isinstance(owner, cst.Attribute):
+            found = _LAST_WORD.search(self.whole, start, end)
+        elif isinstance(owner, (cst.FunctionDef, cst.ClassDef)) and owner.name is name:
+            found = _HEAD.match(self.whole, start, end)
+            return found.span(1) if found is not None else (start, end)
+        else:
+            found = re.compile(rf"\b{re.escape(name.value)}\b").search(self.whole, start, end)
+        return found.span() if found is not None else (start, end)
 
-    @abstractmethod
-    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets of a node; ``Arg`` and ``Index`` nodes, which have no position, span their children."""
+    def _owner(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The nearest node above that has a place."""
+        above = self._parents.get(node)
+        while above is not None and above not in self._made:
+            above = self._parents.get(above)
+        return above
 
-    @abstractmethod
-    def is_parenthesized(self, node: cst.CSTNode) -> bool:
-        """Whether the expression is parenthesized."""
+    def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
+        """The outermost expressions with these ranges; only the function bodies around them are made."""
+        starts = [self._offset(line, column) for line, column, *_ in places]
+        for body in self._bodies:
+            if any(body.start <= start < body.end for start in starts):
+                body.statements()
+        found: dict[Range, cst.BaseExpression] = {}
+        for node, place in self._made.items():
+            if isinstance(place, ast.expr) and (here := _range(place)) in places:
+                found[here] = node  # type: ignore[assignment]  # the outermost one, as parts are made before it
+        return found
 
-
-class Positions(Layout):
-    """The spans of all nodes of a tree that LibCST has parsed."""
-
-    def __init__(self, tree: cst.Module) -> None:
-        recorder = _Recorder(tree.default_indent, tree.default_newline)
-        recorder.ranges, recorder.opened, recorder.closed = {}, {}, {}
-        tree._codegen(recorder)
-        self._ranges, self._opened, self._closed = recorder.ranges, recorder.opened, recorder.closed
-        self._offsets = [0, *accumulate(map(len, recorder.tokens))]
-        super().__init__("".join(recorder.tokens))
+    # -- parentheses -----------------------------------------------------------------------------
 
     def outer(self, node: cst.CSTNode) -> tuple[int, int]:
         """Character offsets of an expression including the parentheses around it."""
         start, end = self.extent(node)
-        left, right = getattr(node, "lpar", ()), getattr(node, "rpar", ())
-        if left:
-            start = self._offsets[self._opened[left[0]]]
-        if right:
-            end = self._offsets[self._closed[right[-1]]]
+        if not isinstance(self._made.get(node), ast.expr):
+            return start, end
+        while (around := self._parenthesized(node, start, end)) is not None:
+            start, end = around
         return start, end
 
     def is_parenthesized(self, node: cst.CSTNode) -> bool:
         """Whether the expression is parenthesized."""
-        return bool(getattr(node, "lpar", ()))
+        return self.outer(node) != self.extent(node)
 
-    def extent(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Character offsets of a node; ``Arg`` and ``Index`` nodes, which have no position, span their children."""
-        found = self._ranges.get(node)
-        if found is None:
-            below = [self._ranges[child] for child in descendants(node) if child in self._ranges]
-            if not below:
-                return (0, 0)
-            found = (min(start for start, _ in below), max(end for _, end in below))
-        return self._offsets[found[0]], self._offsets[found[1]]
+    def _is_closed(self, node: cst.CSTNode, start: int) -> bool:
+        """Whether a tuple that begins at an offset has parentheses of its own."""
+        below = children(node)
+        return not below or start < self.outer(below[0])[0]
+
+    def _parenthesized(self, node: cst.CSTNode, start: int, end: int) -> tuple[int, int] | None:
+        """The offsets of the parentheses right around a part of the text, if they belong to a node."""
+        opened, closed = self._before_trivia(start) - 1, self._after_trivia(end)
+        if opened < 0 or self.whole[opened] != "(" or not self.whole.startswith(")", closed):
+            return None
+        owner = self._owner(node)
+        if isinstance(owner, cst.Call) and closed + 1 == self.extent(owner)[1]:
+            return None
+        before = self.whole[: self._before_trivia(opened)]
+        if isinstance(owner, cst.ClassDef) and _LAST_WORD.search(before, len(before) - 1):
+            return None
+        if isinstance(owner, cst.With) and before.endswith("with") and self._ends_header(closed + 1):
+            return None
+        return opened, closed + 1
+
+    def _ends_header(self, offset: int) -> bool:
+        return self.whole.startswith(":", self._after_trivia(offset))
+
+    def _after_trivia(self, offset: int) -> int:
+        found = _TRIVIA.match(self.whole, offset)
+        return found.end() if found is not None else offset
+
+    def _before_trivia(self, offset: int) -> int:
+        """The end of the code before an offset."""
+        while True:
+            while offset and self.whole[offset - 1] in _SPACE:
+                offset -= 1
+            place = bisect_right(self._comments, (offset, 0)) - 1
+            if place < 0 or self._comments[place][1] < offset:
+                return offset
+            offset = self._comments[place][0]
+
+    @cached_property
+    def _comments(self) -> list[tuple[int, int]]:
+        return list(comments(self.whole))
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def lines_of(self, statement: cst.CSTNode) -> tuple[int, int]:
+        """The first and last line of a statement; of a compound statement, those before its body."""
+        place = self._made.get(statement)
+        body = getattr(place, "body", None)
+        if place is None or not isinstance(body, list):
+            span = self.span(statement)
+            return span.line, span.end_line
+        indented = statement.body.__class__ in (cst.IndentedBlock, LazyBlock)  # type: ignore[attr-defined]
+        first = body[0].lineno
+        return place.lineno, max(place.lineno, first - 1) if indented else first
+
+
+def _range(place: Place) -> Range:
+    return place.lineno, place.col_offset, place.end_lineno or 0, place.end_col_offset or 0

@@ -17,7 +17,7 @@ from torchlint.report.html.files import Annotated, Note, fitting
 from torchlint.report.html.pages import page, part
 from torchlint.report.order import by_cost
 from torchlint.report.shared import by_severity, place, plural, rules_by_id
-from torchlint.report.summary import closing, in_python2, offers, recognized, repaired
+from torchlint.report.summary import closing, not_checked, offers, recognized, repaired
 
 # More problems than these are counted.
 _PROBLEMS = 200
@@ -39,7 +39,7 @@ def render(run: RunResult, options: ReportOptions) -> str:
         title=closing(run),
         run=run,
         offers=repaired(run) if run.repairs is not None else offers(run),
-        recognized=[*in_python2(run), *recognized(run)],
+        recognized=[*not_checked(run), *recognized(run)],
         costliest=costliest(cards),
         severities=[severity.value for severity, count in by_severity(run.findings).items() if count],
         overview=overview(cards, rules),

@@ -96,10 +96,6 @@ _param = maker(cst.Param, "name", "annotation", "default", "star")
 _param_star = maker(cst.ParamStar)
 
 
-class Unsupported(Exception):
-    """Code that must be parsed by LibCST's own parser."""
-
-
 class Expressions:
     """Converts the expressions of one text to nodes; ``places`` is where those of expressions and statements are."""
 
