@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torchlint.rule import Rule
 
 _NEWER = (
-    "Python {}, which runs torchlint, does not parse this ({}): run torchlint with the Python that it is written for"
+    "Python {}, which runs torchlint, does not parse this ({}): run torchlint with a newer one"
 )
 _CONFLICT = "a merge conflict is not resolved here: choose a side and delete the markers"
 

@@ -1,6 +1,7 @@
 """Positions of nodes in the text.
 
-:mod:`ast` knows where expressions and statements are. It does not know the parentheses around an expression: these are found in the text.
+:mod:`ast` knows where expressions and statements are. It does not know the parentheses around an expression: these are
+found in the text.
 """
 
 from __future__ import annotations
