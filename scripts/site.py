@@ -2,8 +2,8 @@
 
 The pages link to files beside the documentation, such as ``../examples/train_cifar.py``. On the site such links lead to
 the repository; here they stay relative, so that they work in a checkout and on GitHub. Links to the address of the site
-are to what exists only there, and stay within the site that is built. The text of a rule's page stands beside its module;
-on the site it takes the place of the link to it.
+are to what exists only there, and stay within the site that is built. The text of a rule's page stands beside its
+module; on the site it takes the place of the link to it.
 """
 
 from __future__ import annotations

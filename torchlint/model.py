@@ -225,8 +225,9 @@ class Problem(NamedTuple):
 class RuleInfo(NamedTuple):
     """The facts about a rule that reports and documents need, without its code.
 
-    ``page`` says where its documentation stands. ``default`` says whether the rule is on without being selected. ``package`` is the distribution that the rule comes
-    from, with its version unless that is torchlint. ``url`` is None if the rule has no documentation online.
+    ``page`` says where its documentation stands, and ``default`` whether the rule is on without being selected.
+    ``package`` is the distribution that the rule comes from, with its version unless that is torchlint. ``url`` is None
+    if the rule has no documentation online.
     """
 
     id: str
