@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from torchlint import docs
+from torchlint.base.version import REPOSITORY
 from torchlint.report import order
 from torchlint.rule import TOPICS
 from torchlint.run import registry, results
@@ -18,7 +19,7 @@ from torchlint.run import registry, results
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def test_pages_and_the_table_of_all_rules_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signposts_and_the_table_of_all_rules_are_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     wanted = docs.documents(results.infos(registry.load()))
     stale = [
@@ -27,9 +28,19 @@ def test_pages_and_the_table_of_all_rules_are_fresh(monkeypatch: pytest.MonkeyPa
     assert not stale, f"stale: {stale}; run: python -m torchlint.docs"
 
 
-def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
-    names = {info.name for info in results.infos(registry.load())}
-    assert {path.stem for path in (ROOT / docs.PAGES).glob("*.md")} == names
+def test_no_page_and_no_signpost_is_left_of_a_rule_that_is_gone() -> None:
+    infos = results.infos(registry.load())
+    assert {path.stem for path in (ROOT / docs.SIGNPOSTS).glob("*.md")} == {info.name for info in infos}
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "torchlint").rglob("*.md")}
+    assert pages == {info.page.path for info in infos}
+
+
+def test_findings_link_to_what_leads_to_the_page_of_their_rule() -> None:
+    for info in results.infos(registry.core()):
+        assert info.url is not None
+        signpost = ROOT / info.url.removeprefix(f"{REPOSITORY}/blob/main/")
+        links = re.findall(r"\]\((\S+)\)$", signpost.read_text(encoding="utf-8"))
+        assert [(signpost.parent / link).resolve() for link in links] == [ROOT / info.page.path]
 
 
 # -- the README ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 from tests import harness
 from torchlint import lint_source
+from torchlint.base.pages import Page
 from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.confirm.probes import PROBES
@@ -63,7 +64,7 @@ def test_no_finding_is_more_severe_than_the_group_of_its_rule(rule: type[Rule]) 
 
 
 LOUD = Reading("TL1", "a/b", "c0", "a.py:1", "2026-01-31", "warning", "right", "", "fresh", "ten")
-RULE = RuleInfo("TL1", "x", "t", Severity.WARNING, "s", True, "never", "0", "", None, group="waste")
+RULE = RuleInfo("TL1", "x", "t", Severity.WARNING, "s", True, "never", "0", Page("", ""), None, group="waste")
 
 
 def readings(right: int, pointless: int = 0, wrong: int = 0, *, repositories: int = 10) -> list[Reading]:

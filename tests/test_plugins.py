@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import multiprocessing
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pytest
 from tests.plugin_help import HEADINGS, install, rule
 from torchlint.cli.main import main
 from torchlint.config.config import Config
+from torchlint.rule import info
 from torchlint.run import registry, session
 from torchlint.run.cache import for_settings
 from torchlint.run.registry import RegistryError
@@ -76,7 +79,6 @@ def test_a_class_that_two_entry_points_name_is_one_rule(tmp_path: Path) -> None:
         ("import no_such_module", "no_such_module"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("x = 1", "my_rules defines no rule"),
-        (rule(headings=HEADINGS.replace("Instead", "Better")), r"lacks the headings \['Instead'\]"),
         (rule("TL201"), "'TL201' begins with TL"),
         (rule("TL990"), "'TL990' begins with TL"),
         (rule("acme1"), "'acme1' is not 2 to 12 capital letters"),
@@ -148,6 +150,55 @@ def test_two_packages_with_the_same_rule_are_both_named(tmp_path: Path, other: s
     install(tmp_path / "site", {"other_rules.py": other}, "other_rules", dist="other-rules")
     with pytest.raises(RegistryError, match=r"my-rules 1\.0.*other-rules 1\.0|other-rules 1\.0.*my-rules 1\.0"):
         registry.load()
+
+
+# -- where pages come from -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "page"),
+    [
+        ("my_rules.py", "acme_load.md"),
+        ("my_rules/load.py", "my_rules/acme_load.md"),
+        ("my_rules/loading/load.py", "my_rules/loading/acme_load.md"),
+    ],
+)
+def test_a_page_is_a_file_beside_the_module_or_else_the_docstring(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, page: str
+) -> None:
+    install(tmp_path / "site", {"my_rules/__init__.py": "", code: rule()} if "/" in code else {code: rule()})
+    assert f"\n\n{HEADINGS}\n" in printed(capsys, 0, "rule", "acme-load")
+    (tmp_path / "site" / page).write_bytes("## What it finds\r\nDéjà lu.\r\n".encode())
+    assert printed(capsys, 0, "rule", "acme-load").endswith("\n\n## What it finds\nDéjà lu.\n")
+
+
+def test_a_page_is_read_from_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "rules.zip", "w") as archive:
+        archive.writestr("my_rules/__init__.py", "")
+        archive.writestr("my_rules/load.py", rule())
+        archive.writestr("my_rules/acme_load.md", "## What it finds\nA page.\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "rules.zip"))
+    load = importlib.import_module("my_rules.load")
+    assert info(load.AcmeLoad).documentation == "## What it finds\nA page."
+
+
+def test_a_run_reads_no_page(tmp_path: Path) -> None:
+    pages = {"my_rules/acme_load.md": "## What it finds\n"}
+    install(tmp_path / "site", {"my_rules/__init__.py": "", "my_rules/load.py": rule(), **pages})
+    code = (
+        "import sys\n"
+        "from torchlint.cli.main import main\n"
+        "opened = []\n"
+        "sys.addaudithook(lambda event, about: opened.append(str(about[0])) if event == 'open' else None)\n"
+        "def pages(*arguments): main(arguments); return [path for path in opened if path.endswith('.md')]\n"
+        "assert not pages('--no-cache', '--jobs', '1', '--select', 'ALL', 'a.py')\n"
+        "assert len(pages('rule', 'TL101')) == 1\n"
+        "assert len(pages('rule', 'ACME001')) == 2\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), *filter(None, sys.path)])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "ACME001 acme-load" in done.stdout
 
 
 # -- selection and suppression -----------------------------------------------------------------------

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from torchlint.base.pages import Page
 from torchlint.model import (
     Edit,
     Evidence,
@@ -50,7 +51,7 @@ RULE = RuleInfo(
     default=True,
     fix="sometimes",
     since="0.1.0",
-    documentation="## What it finds\n\nA copy of\nan array.\n\n## Why it costs\n\nMemory.",
+    page=Page("", "", "## What it finds\n\nA copy of\nan array.\n\n## Why it costs\n\nMemory."),
     url="https://example.org/tensor-copies-ndarray",
     group="waste",
 )
@@ -693,7 +694,7 @@ def controls(text: str) -> list[str]:
 
 
 def hostile_run() -> RunResult:
-    rule = RULE._replace(name=HOSTILE, summary=HOSTILE, documentation=HOSTILE, url="https://example.org")
+    rule = RULE._replace(name=HOSTILE, summary=HOSTILE, page=Page("", "", HOSTILE), url="https://example.org")
     finding = FIXED._replace(
         path=HOSTILE,
         name=HOSTILE,

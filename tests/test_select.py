@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import torchlint
+from torchlint.base.pages import Page
 from torchlint.config.config import Config, ConfigError
 from torchlint.config.select import check, chosen, ignored_for, selected, selectors
 from torchlint.groups import GROUPS
@@ -13,7 +14,7 @@ from torchlint.retired import why_retired
 
 
 def rule(rule_id: str, name: str, *, default: bool = True, **facts: object) -> RuleInfo:
-    made = RuleInfo(rule_id, name, "", Severity.WARNING, "", default, "never", "0.1.0", "", "")
+    made = RuleInfo(rule_id, name, "", Severity.WARNING, "", default, "never", "0.1.0", Page("", ""), "")
     return made._replace(**facts)  # type: ignore[arg-type]
 
 

@@ -17,6 +17,8 @@ import pytest
 import yaml
 
 from scripts import reference, site
+from torchlint import docs
+from torchlint.run import registry, results
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,17 +41,23 @@ def test_links_that_leave_the_documentation_lead_to_the_repository(page: str, te
     ("page", "edited"),
     [
         ("fixes.md", "docs/fixes.md"),
-        ("rules/sync-in-hot-loop.md", "torchlint/rules/synchronization/sync_in_hot_loop.py"),
-        ("rules/syntax-error.md", None),
+        ("rules/sync-in-hot-loop.md", "torchlint/rules/synchronization/sync_in_hot_loop.md"),
+        ("rules/syntax-error.md", "torchlint/run/syntax_error.md"),
         ("options.md", "scripts/reference.py"),
         ("changelog.md", "CHANGELOG.md"),
     ],
 )
-def test_a_page_is_edited_in_what_it_is_made_from(page: str, edited: str | None) -> None:
+def test_a_page_is_edited_in_what_it_is_made_from(page: str, edited: str) -> None:
     file = ROOT / "CHANGELOG.md" if page == "changelog.md" else ROOT / "docs" / page
     found = site.edited(file.read_text(encoding="utf-8"), page)
-    assert found == (f"https://github.com/torchlint/torchlint/edit/main/{edited}" if edited else None)
-    assert edited is None or (ROOT / edited).is_file()
+    assert found == f"https://github.com/torchlint/torchlint/edit/main/{edited}"
+    assert (ROOT / edited).is_file()
+
+
+def test_the_site_shows_the_whole_page_of_every_rule() -> None:
+    for info in results.infos(registry.core()):
+        assert site.whole((ROOT / f"docs/rules/{info.name}.md").read_text(encoding="utf-8")) == docs.page(info)
+        assert "## Sources" in docs.page(info)
 
 
 @pytest.mark.parametrize(

@@ -159,8 +159,13 @@ def test_fixes_are_compared_with_files_that_an_option_writes(package: Package) -
             CASES,
             "ACME001 acme-load visit_Clal names no LibCST node",
         ),
+        (
+            rule(headings=EXAMPLES.replace("Why it costs", "Why")),
+            CASES,
+            "ACME001 acme-load lacks the headings ['Why it costs'] on its page",
+        ),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_what_is_wrong_is_said(package: Package, code: str, cases: str, words: str) -> None:
     package.write(code, cases)

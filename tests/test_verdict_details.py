@@ -16,6 +16,7 @@ from torchlint.confirm.probes import PROBES
 from torchlint.confirm.result import Result, result
 from torchlint.confirm.text import render
 from torchlint.model import Evidence, Recipe, Span
+from torchlint.rule import page
 from torchlint.run import registry
 
 ROOT = Path(__file__).parents[1]
@@ -174,7 +175,7 @@ def test_every_rule_says_how_a_run_confirms_it_or_why_none_does() -> None:
     for rule in registry.core():
         assert rule.recipe is not None, rule.id
         if not PROBES[rule.recipe.probe].decides:
-            said = " ".join((rule.__doc__ or "").partition("## Confirmed by")[2].split())
+            said = " ".join(page(rule).read().partition("## Confirmed by")[2].split())
             assert said.startswith(f"No run decides it, and the verdict is `unknown`: {rule.recipe.seen}."), rule.id
 
 

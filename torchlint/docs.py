@@ -1,6 +1,8 @@
-"""Generates documents from rules: a page for each rule, the table of all rules, and the presets.
+"""Shows the pages of rules, and generates documents from rules: the table of all rules, the presets, and signposts.
 
-``python -m torchlint.docs`` writes them; a test fails when they are stale.
+The text of a page stands once, beside the module of the rule. Findings link to ``docs/rules``, so a signpost there has
+the facts about the rule and a link to the text, in whose place the site shows the text itself. ``python -m
+torchlint.docs`` writes the documents; a test fails when they are stale.
 """
 
 from __future__ import annotations
@@ -14,13 +16,22 @@ from torchlint.groups import GROUPS
 from torchlint.model import RuleInfo
 from torchlint.rule import is_core
 
-PAGES = Path("docs", "rules")
+SIGNPOSTS = Path("docs", "rules")
 TABLE = Path("docs", "rules.md")
 PRESETS_PAGE = Path("docs", "presets.md")
 
 
 def page(info: RuleInfo) -> str:
-    """The page of one rule, in Markdown."""
+    """The page of one rule with the facts about it, in Markdown."""
+    return f"{_head(info)}\n{info.documentation.strip()}\n"
+
+
+def signpost(info: RuleInfo) -> str:
+    """What stands in ``docs/rules``: the facts about a rule, and a link to its page."""
+    return f"{_head(info)}\n[Why it costs, what to write instead, and when to leave it](../../{info.page.path})\n"
+
+
+def _head(info: RuleInfo) -> str:
     default = "yes" if info.default else "no"
     facts = (
         f"{info.summary}.\n\n"
@@ -28,7 +39,7 @@ def page(info: RuleInfo) -> str:
         f"| {info.topic} | {info.group} | {info.severity.value} | {default} | {info.fix} | {info.since} |\n"
     )
     origin = "" if is_core(info.id) else f"\nA rule of the package {info.package}.\n"
-    return f"# {info.id} `{info.name}`\n\n{facts}{origin}\n{info.documentation.strip()}\n"
+    return f"# {info.id} `{info.name}`\n\n{facts}{origin}"
 
 
 def brief(info: RuleInfo) -> str:
@@ -36,7 +47,8 @@ def brief(info: RuleInfo) -> str:
 
     A rule of another package may say less.
     """
-    why, leave = (_beginning(info.documentation, title) for title in ("Why it costs", "When to leave it"))
+    text = info.documentation
+    why, leave = (_beginning(text, title) for title in ("Why it costs", "When to leave it"))
     lines = [
         f"**{info.id} {info.name}**: {info.summary}.",
         *([f"Why it costs: {why}"] if why else []),
@@ -59,7 +71,7 @@ def table(infos: Iterable[RuleInfo]) -> str:
     rows = ["| rule | name | finds | group | severity | fix |", "| --- | --- | --- | --- | --- | --- |"]
     for info in infos:
         severity = info.severity.value if info.default else f"{info.severity.value}, off by default"
-        link = f"[{info.name}]({PAGES.name}/{info.name}.md)"
+        link = f"[{info.name}]({SIGNPOSTS.name}/{info.name}.md)"
         rows.append(f"| {info.id} | {link} | {info.summary} | {info.group} | {severity} | {info.fix} |")
     return "\n".join(rows) + "\n"
 
@@ -80,7 +92,13 @@ def as_json(infos: Iterable[RuleInfo]) -> str:
     """The facts about rules as JSON."""
     import json
 
-    return json.dumps([info._asdict() for info in infos], indent=2) + "\n"
+    return json.dumps([_facts(info) for info in infos], indent=2) + "\n"
+
+
+def _facts(info: RuleInfo) -> dict[str, object]:
+    """The facts about a rule, with the text of its page in the place of where that stands."""
+    shown = ("documentation" if fact == "page" else fact for fact in info._fields)
+    return {fact: getattr(info, fact) for fact in shown}
 
 
 def presets(infos: Sequence[RuleInfo]) -> str:
@@ -91,7 +109,7 @@ def presets(infos: Sequence[RuleInfo]) -> str:
     rows = [f"| rule | {' | '.join(PRESETS)} |", f"| --- |{' :-: |' * len(PRESETS)}"]
     for info in infos:
         marks = " | ".join("•" if info.id in having[name] else " " for name in PRESETS)
-        rows.append(f"| [{info.id} {info.name}]({PAGES.name}/{info.name}.md) | {marks} |")
+        rows.append(f"| [{info.id} {info.name}]({SIGNPOSTS.name}/{info.name}.md) | {marks} |")
     return "\n".join([*purposes, "", *rows]) + "\n"
 
 
@@ -114,7 +132,7 @@ def marked(text: str, what: str, generated: str) -> str:
 
 def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
     """Every generated document by its path in the repository."""
-    found = {PAGES / f"{info.name}.md": page(info) for info in infos}
+    found = {SIGNPOSTS / f"{info.name}.md": signpost(info) for info in infos}
     text = TABLE.read_text(encoding="utf-8")
     found[TABLE] = marked(marked(text, "groups", groups(infos)), "rules", table(infos))
     found[PRESETS_PAGE] = marked(PRESETS_PAGE.read_text(encoding="utf-8"), "presets", presets(infos))
@@ -122,11 +140,11 @@ def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write every document, and delete the pages of rules that no longer exist."""
+    """Write every document, and delete the signposts to rules that no longer exist."""
     from torchlint.run import registry, results
 
     wanted = documents(results.infos(registry.core()))
-    for path in PAGES.glob("*.md"):
+    for path in SIGNPOSTS.glob("*.md"):
         if path not in wanted:
             path.unlink()
     for path, text in wanted.items():

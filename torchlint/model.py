@@ -10,6 +10,8 @@ import enum
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from torchlint.base.pages import Page
+
 SYNTAX_ERROR = "TL000"
 UNUSED_SUPPRESSION = "TL001"
 
@@ -223,8 +225,9 @@ class Problem(NamedTuple):
 class RuleInfo(NamedTuple):
     """The facts about a rule that reports and documents need, without its code.
 
-    ``default`` says whether the rule is on without being selected. ``package`` is the distribution that the rule comes
-    from, with its version unless that is torchlint. ``url`` is None if the rule has no documentation online.
+    ``page`` says where its documentation stands, and ``default`` whether the rule is on without being selected.
+    ``package`` is the distribution that the rule comes from, with its version unless that is torchlint. ``url`` is None
+    if the rule has no documentation online.
     """
 
     id: str
@@ -235,11 +238,16 @@ class RuleInfo(NamedTuple):
     default: bool
     fix: str
     since: str
-    documentation: str
+    page: Page
     url: str | None
     package: str = "torchlint"
     programs: tuple[str, ...] = ("training", "inference")
     group: str = ""
+
+    @property
+    def documentation(self) -> str:
+        """The text of the page, in Markdown; it is read from the file."""
+        return self.page.read()
 
 
 class FileResult(NamedTuple):

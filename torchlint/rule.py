@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from torchlint import on
+from torchlint.base.pages import Page
 from torchlint.base.version import REPOSITORY
 from torchlint.groups import WASTE, bounded, group_of, on_by_default
 from torchlint.model import Evidence, Finding, Fix, Heat, Recipe, RuleInfo, Safety, Severity
@@ -211,7 +212,7 @@ def info(rule: type[Rule], package: str = "torchlint") -> RuleInfo:
         fix=rule.fix,
         programs=rule.programs,
         since=rule.since,
-        documentation=documentation(rule),
+        page=page(rule),
         url=_link(rule),
         package=package,
     )
@@ -222,12 +223,9 @@ def _link(rule: type[Rule]) -> str | None:
     return pattern.replace("{name}", rule.name).replace("{id}", rule.id) if pattern else None
 
 
-def documentation(rule: type[Rule]) -> str:
-    """The docstring of a rule, without its indentation."""
-    from textwrap import dedent  # `inspect.cleandoc` would do, but importing `inspect` is slow
-
-    first, _, rest = (rule.__doc__ or "").partition("\n")
-    return f"{first.strip()}\n{dedent(rest)}".strip()
+def page(rule: type[Rule]) -> Page:
+    """Where the page of a rule stands."""
+    return Page(rule.__module__, rule.name, rule.__doc__ or "")
 
 
 def unknown_nodes(rule: type[Rule]) -> list[str]:

@@ -57,12 +57,13 @@ def _run(run: RunResult, options: ReportOptions) -> dict[str, Any]:
 
 
 def _rule(rule: RuleInfo) -> dict[str, Any]:
-    help_text = rule.documentation or rule.summary
+    page = rule.documentation
+    help_text = page or rule.summary
     return {
         "id": rule.id,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": _found(rule) or rule.summary},
+        "fullDescription": {"text": _found(page) or rule.summary},
         "help": {"text": help_text, "markdown": help_text},
         **({"helpUri": rule.url} if rule.url else {}),
         "defaultConfiguration": {"enabled": rule.default, "level": LEVELS[rule.severity]},
@@ -74,8 +75,8 @@ def _rule(rule: RuleInfo) -> dict[str, Any]:
     }
 
 
-def _found(rule: RuleInfo) -> str:
-    section = re.search(r"^## What it finds\n+(.+?)(?=\n\n|\n## |\Z)", rule.documentation, re.MULTILINE | re.DOTALL)
+def _found(page: str) -> str:
+    section = re.search(r"^## What it finds\n+(.+?)(?=\n\n|\n## |\Z)", page, re.MULTILINE | re.DOTALL)
     return " ".join(section[1].split()) if section else ""
 
 

@@ -9,7 +9,7 @@ from torchlint.config.options import unreadable
 from torchlint.groups import GROUPS, PREVIEW, implied_by
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import needs
-from torchlint.rule import CORE_PREFIX, FACTS, PROGRAMS, NoOptions, Rule, documentation, is_core, prefix_of
+from torchlint.rule import CORE_PREFIX, FACTS, PROGRAMS, NoOptions, Rule, is_core, page, prefix_of
 
 HEADINGS = (
     "What it finds",
@@ -44,7 +44,6 @@ def problems(rule: type[Rule]) -> list[str]:
         *_id_problems(rule),
         *_fact_problems(rule),
         *_option_problems(rule.Options),
-        *_heading_problems(rule),
         *([] if rule.visitors() else ["has no visitor: name a method `visit_...`, or declare it with `@on...`"]),
     ]
 
@@ -112,13 +111,14 @@ def _option_problems(options: type[Any]) -> list[str]:
     return [f"the option {name} is none of {kinds}, or one of these and None" for name in wrong]
 
 
-def _heading_problems(rule: type[Rule]) -> list[str]:
-    headings = re.findall(r"^## (.+)$", documentation(rule), re.MULTILINE)
+def page_problems(rule: type[Rule]) -> list[str]:
+    """What is wrong with the page of a rule, which only tests look at: a run does not read it."""
+    headings = re.findall(r"^## (.+)$", page(rule).read(), re.MULTILINE)
     required = HEADINGS if is_core(rule.id) else FEWER_HEADINGS
     missing = [heading for heading in required if heading not in headings]
     if missing:
-        return [f"lacks the headings {missing} in its docstring, which has {headings}"]
+        return [f"lacks the headings {missing} on its page, which has {headings}"]
     judged = headings if is_core(rule.id) else [heading for heading in headings if heading in required]
     if tuple(judged) != required:
-        return [f"has the headings {headings} in its docstring, not {list(required)}"]
+        return [f"has the headings {headings} on its page, not {list(required)}"]
     return []

@@ -14,10 +14,10 @@ import pytest
 from torchlint.api import lint_source
 from torchlint.config.config import Config
 from torchlint.model import Safety
-from torchlint.rule import Rule, info, unknown_nodes
+from torchlint.rule import Rule, page, unknown_nodes
 from torchlint.run import registry, session
 from torchlint.run.fixer import fix_text
-from torchlint.run.wellformed import problems
+from torchlint.run.wellformed import page_problems, problems
 from torchlint.testing import shapes
 from torchlint.testing.fixtures import FixtureFile, Fixtures, fixtures_in
 from torchlint.testing.marks import marks
@@ -138,10 +138,11 @@ class RuleTests:
         return _fixtures(config, self.fixtures).rule(name)
 
     def test_the_rule_is_well_formed(self, rule_name: str, pytestconfig: pytest.Config) -> None:
-        """Facts, headings, options and visitors."""
+        """Facts, options, visitors, and the headings of its page."""
         rule = self.rule(rule_name, pytestconfig)
         unknown = [f"{visitor} names no LibCST node" for visitor in unknown_nodes(rule)]
-        _fail(*(f"{rule.id} {rule.name} {reason}" for reason in (*problems(rule), *unknown)))
+        wrong = (*problems(rule), *page_problems(rule), *unknown)
+        _fail(*(f"{rule.id} {rule.name} {reason}" for reason in wrong))
 
     def test_the_examples_are_true(self, rule_name: str, pytestconfig: pytest.Config) -> None:
         """Of the Python examples under "Instead", the first is found and the second is not."""
@@ -194,7 +195,7 @@ class RuleTests:
 
 def examples(rule: type[Rule]) -> list[str]:
     """The Python examples under "Instead": what is flagged, and what is preferred."""
-    _, _, section = info(rule).documentation.partition("## Instead")
+    _, _, section = page(rule).read().partition("## Instead")
     found = re.findall(r"```python\n(.*?)```", section.partition("\n## ")[0], re.DOTALL)
     assert len(found) >= 2, 'under "Instead" there must be a ```python example that is flagged, and one that is not'
     return found

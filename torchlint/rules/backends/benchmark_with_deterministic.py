@@ -23,66 +23,6 @@ _CHOOSE = (
 
 
 class BenchmarkWithDeterministic(Rule):
-    """
-    ## What it finds
-    `torch.backends.cudnn.benchmark = True` and `torch.backends.cudnn.deterministic = True` on one path through the
-    code, also when a called function sets one of them; `cudnn.flags(benchmark=True, deterministic=True)`; and
-    Lightning's `Trainer(benchmark=True, deterministic=True)`.
-
-    ## Why it costs
-    Neither flag overrides the other. `deterministic` restricts cuDNN to deterministic algorithms, and `benchmark`
-    times those and takes the fastest. So the program pays for benchmarking and for slower algorithms (1.54 s
-    against 3.67 s for one transposed convolution, espnet/espnet#3041), without getting what `deterministic` is
-    for: of two algorithms that are about equally fast, the next process may pick the other one, which rounds
-    differently (pytorch/pytorch#15359).
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-
-    def setup(seed):
-        torch.manual_seed(seed)
-        torch.backends.cudnn.deterministic = True
-        torch.backends.cudnn.benchmark = True
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-
-    def setup(seed):
-        torch.manual_seed(seed)
-        torch.backends.cudnn.deterministic = True
-        torch.backends.cudnn.benchmark = False
-    ```
-
-    ## When to leave it
-    Where results only need to agree within one process: say so in a comment ("deterministic per process"), and the
-    rule is silent. It is also silent for code that runs on ROCm, in tests, where a condition decides between the
-    two, and where a later assignment disables one of them. Functions of other files are followed if those files
-    are linted in the same run.
-
-    ## Fix safety
-    Only the author knows which of the two was intended, so a fix is offered only if the configuration says so:
-    `rules.benchmark-with-deterministic.prefer = "reproducible"` sets `benchmark` to False, `"fast"` removes
-    `deterministic`. The setting also applies to `TL502`. Both fixes are unsafe: cuDNN runs other algorithms, which
-    changes speed and the last bits of results. No fix is offered for an assignment in another file.
-
-    ## Confirmed by
-    Both flags are True when convolutions run; algorithms differ between processes, or `deterministic` costs
-    time.
-
-    ## Sources
-    - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)
-    - [pytorch/pytorch#15359](https://github.com/pytorch/pytorch/issues/15359)
-    - [espnet/espnet#3041](https://github.com/espnet/espnet/issues/3041)
-    """
-
     id = "TL501"
     name = "benchmark-with-deterministic"
     summary = "cuDNN is set to benchmark and to be deterministic at the same time"

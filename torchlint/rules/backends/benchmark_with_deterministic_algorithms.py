@@ -15,59 +15,6 @@ if TYPE_CHECKING:
 
 
 class BenchmarkWithDeterministicAlgorithms(Rule):
-    """
-    ## What it finds
-    `torch.use_deterministic_algorithms(True)`, or `torch.set_deterministic_debug_mode`, on one path with
-    `torch.backends.cudnn.benchmark = True` or with `torch.compile(..., mode="max-autotune")`; also where a called
-    function sets one of them, and with Lightning's `Trainer(deterministic=True)`.
-
-    ## Why it costs
-    The call makes operations deterministic, but leaves cuDNN's flags alone: `benchmark` stays on, and may choose a
-    different deterministic algorithm in the next process, so runs still differ, and every new input shape is still
-    benchmarked. Inductor does no autotuning in deterministic mode, so `max-autotune` has no effect (PyTorch 2.13).
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-
-    def setup(seed):
-        torch.manual_seed(seed)
-        torch.use_deterministic_algorithms(True)
-        torch.backends.cudnn.benchmark = True
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-
-    def setup(seed):
-        torch.manual_seed(seed)
-        torch.use_deterministic_algorithms(True)
-        torch.backends.cudnn.benchmark = False
-    ```
-
-    ## When to leave it
-    Where results only need to agree within one process: say so in a comment. With `warn_only=True`, which reports
-    nondeterministic operations instead of forbidding them, the finding is an `info`. The rule is silent in tests,
-    in branches that exclude each other, and where a later assignment disables one of the two.
-
-    ## Fix safety
-    Offered only with the setting of `TL501` (`rules.benchmark-with-deterministic.prefer`): `"reproducible"` sets
-    `benchmark` to False, `"fast"` deletes the call. Both are unsafe: other algorithms run.
-
-    ## Confirmed by
-    Both switches are on when convolutions run.
-
-    ## Sources
-    - [torch.use_deterministic_algorithms](https://docs.pytorch.org/docs/stable/generated/torch.use_deterministic_algorithms.html)
-    - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)
-    """
-
     id = "TL502"
     name = "benchmark-with-deterministic-algorithms"
     summary = "Deterministic algorithms are required while cuDNN or Inductor autotunes"

@@ -15,63 +15,6 @@ if TYPE_CHECKING:
 
 
 class CudnnDisabled(Rule):
-    """
-    ## What it finds
-    `torch.backends.cudnn.enabled = False`, also through an alias or `setattr`, that is never undone.
-
-    ## Why it costs
-    Convolutions, recurrent layers, batch normalization and CTC loss fall back to PyTorch's own kernels. Recurrent
-    layers lose their fused kernels, convolutions lose Tensor Cores and `channels_last`. Usually the line was left
-    over from debugging, or from working around a bug of an old version.
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-    torch.backends.cudnn.enabled = False
-    model = torch.nn.Conv2d(3, 16, 3)
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-    model = torch.nn.Conv2d(3, 16, 3)
-
-
-    def second_order(x):
-        with torch.backends.cudnn.flags(enabled=False):
-            return torch.autograd.grad(model(x).sum(), x, create_graph=True)
-    ```
-
-    What the fix makes of the first, which needs no double backward:
-
-    ```python
-    import torch
-
-    model = torch.nn.Conv2d(3, 16, 3)
-    ```
-
-    ## When to leave it
-    Where a single operation needs it, disable cuDNN around that operation: `with
-    torch.backends.cudnn.flags(enabled=False)` is never flagged, nor is a value that is restored later, or a
-    condition on a version, a platform or an option. If a comment names the bug, or the models of the file have
-    neither convolutions nor recurrent layers, the finding is an `info`.
-
-    ## Fix safety
-    Unsafe: the line is deleted. Other kernels run, which changes the last bits of results, and a bug that the line
-    worked around may come back.
-
-    ## Confirmed by
-    With cuDNN enabled, the run is faster and its results are finite.
-
-    ## Sources
-    - [torch.backends.cudnn](https://docs.pytorch.org/docs/stable/backends.html#torch-backends-cudnn)
-    """
-
     id = "TL503"
     name = "cudnn-disabled"
     summary = "cuDNN is disabled for the whole program"

@@ -15,51 +15,6 @@ if TYPE_CHECKING:
 
 
 class CudnnFlagsImplicitDisable(Rule):
-    """
-    ## What it finds
-    `torch.backends.cudnn.flags(...)` without `enabled=`.
-
-    ## Why it costs
-    The parameters of this context manager default to `enabled=False, benchmark=False, deterministic=False`. So
-    `flags(benchmark=True)` disables cuDNN for everything inside, and `benchmark` has no effect.
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-
-    def evaluate(model, x):
-        with torch.backends.cudnn.flags(benchmark=True):
-            return model(x)
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-
-    def evaluate(model, x):
-        with torch.backends.cudnn.flags(enabled=True, benchmark=True):
-            return model(x)
-    ```
-
-    ## When to leave it
-    If cuDNN is meant to be disabled, write `enabled=False`. Calls with `**kwargs` are not checked.
-
-    ## Fix safety
-    Unsafe: `enabled=True` is added. Other kernels then run inside the block, which is what the line was written
-    for.
-
-    ## Confirmed by
-    `torch.backends.cudnn.enabled` is False inside the block.
-
-    ## Sources
-    - [torch.backends.cudnn.flags, torch/backends/cudnn/__init__.py](https://github.com/pytorch/pytorch/blob/main/torch/backends/cudnn/__init__.py)
-    """
-
     id = "TL508"
     name = "cudnn-flags-implicit-disable"
     summary = "`cudnn.flags(...)` without `enabled=` disables cuDNN"

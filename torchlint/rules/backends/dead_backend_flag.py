@@ -54,57 +54,6 @@ _STATEMENTS: tuple[Need, ...] = (
 
 
 class DeadBackendFlag(Rule):
-    """
-    ## What it finds
-    - An assignment to an attribute that no version of `torch.backends.*` has: a misspelled flag
-      (`cudnn.benckmark`), a flag of another module (`torch.backends.cuda.benchmark`), or one that was removed
-      long ago (`cudnn.fastest`).
-    - `cudnn.benchmark == True` as a statement.
-    - A value assigned to a function: `torch.use_deterministic_algorithms = True`, `model.eval = True`.
-    - A function that is named but not called (`model.eval`, `optimizer.zero_grad`), and a context manager that
-      is not entered (`torch.no_grad()` as a statement).
-    - `os.environ["CUDA_VISIBLE_DEVICES"]` and similar variables, set after CUDA has been initialized (`info`).
-
-    ## Why it costs
-    The line has no effect, and readers believe that it does. Modules such as `torch.backends.cudnn` accept any
-    attribute silently. Correcting the spelling of one such flag made a training run 10 % faster (xinntao/EDVR#73).
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-    torch.backends.cudnn.benckmark = True
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-    torch.backends.cudnn.benchmark = True
-    ```
-
-    ## When to leave it
-    Never. Flags that exist in some version of PyTorch are not flagged, nor are functions to which another function
-    is assigned.
-
-    ## Fix safety
-    All fixes are unsafe. The assignment of a flag that PyTorch no longer reads (`fastest`, `verbose`) is deleted, if
-    the file does not name the flag elsewhere; its value is then no longer computed, and another file that reads the
-    attribute would not find it. After the other fixes, the program does something that it never did before: the
-    spelling is corrected, `==` becomes `=`, and a function that was only named or assigned to is called. There is no
-    fix for context managers that are not entered, and for environment variables that are set too late.
-
-    ## Confirmed by
-    The flag has the same value before and after the line.
-
-    ## Sources
-    - [torch.backends](https://docs.pytorch.org/docs/stable/backends.html)
-    - [xinntao/EDVR#73](https://github.com/xinntao/EDVR/issues/73)
-    """
-
     id = "TL507"
     name = "dead-backend-flag"
     summary = "A statement meant to set a flag of PyTorch, or to call a function, has no effect"

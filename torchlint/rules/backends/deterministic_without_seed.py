@@ -17,61 +17,6 @@ if TYPE_CHECKING:
 
 
 class DeterministicWithoutSeed(Rule):
-    """
-    ## What it finds
-    `torch.backends.cudnn.deterministic = True` or `torch.use_deterministic_algorithms(True)` in a program that
-    trains, where neither the file nor any other file of the run seeds random numbers.
-
-    ## Why it costs
-    Deterministic algorithms are slower (1.54 s against 3.67 s for one transposed convolution, espnet/espnet#3041).
-    Without a seed, initial weights, shuffling and dropout differ from run to run anyway, so nothing is gained.
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-    torch.backends.cudnn.deterministic = True
-    model = torch.nn.Linear(8, 1).cuda()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(100):
-        optimizer.zero_grad()
-        model(torch.randn(4, 8).cuda()).sum().backward()
-        optimizer.step()
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-    torch.manual_seed(0)
-    torch.backends.cudnn.deterministic = True
-    model = torch.nn.Linear(8, 1).cuda()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(100):
-        optimizer.zero_grad()
-        model(torch.randn(4, 8).cuda()).sum().backward()
-        optimizer.step()
-    ```
-
-    ## When to leave it
-    Where a launcher sets the seed, or determinism is enabled to find a race condition. The rule is silent in
-    libraries, in code that only evaluates, in functions that are called after seeding, and whenever the file
-    imports modules that are not part of the run.
-
-    ## Fix safety
-    No fix is offered: a seed changes the random numbers.
-
-    ## Confirmed by
-    The first loss differs between two processes.
-
-    ## Sources
-    - [Reproducibility](https://docs.pytorch.org/docs/stable/notes/randomness.html)
-    - [espnet/espnet#3041](https://github.com/espnet/espnet/issues/3041)
-    """
-
     id = "TL505"
     name = "deterministic-without-seed"
     summary = "Deterministic kernels are enabled, but nothing is seeded"

@@ -14,62 +14,6 @@ if TYPE_CHECKING:
 
 
 class ExplicitSynchronize(Rule):
-    """
-    ## What it finds
-    `torch.cuda.synchronize()` and `torch.accelerator.synchronize()` in every step of a training loop, where nothing
-    around it measures time. In a loop that evaluates, the finding is `info`. So it is for `synchronize()` of a stream
-    or an event that the file makes, and for `torch.distributed.barrier()`.
-
-    ## Why it costs
-    The call blocks the host until all work queued on all streams of the device is finished. The device then idles
-    until the host has queued the next kernels: what should run ahead of the device waits for it in every step. Streams
-    can wait for each other without the host: `torch.cuda.current_stream().wait_stream(side)`, or `event.wait()`.
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-
-    def train(model, loader, optimizer):
-        for x in loader:
-            loss = model(x.cuda()).mean()
-            loss.backward()
-            optimizer.step()
-            torch.cuda.synchronize()
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-
-    def train(model, loader, optimizer):
-        for x in loader:
-            loss = model(x.cuda()).mean()
-            loss.backward()
-            optimizer.step()
-    ```
-
-    ## When to leave it
-    Next to a clock or a profiler, without which the measurement would be wrong; after a copy to the host with
-    `non_blocking=True`; before memory goes to another process, stream or library. The rule is silent where anything in
-    the function tells of one of these, every so many steps, in exception handlers, in tests and benchmarks, and for
-    streams and events whose origin is not in sight.
-
-    ## Fix safety
-    Deleting the line is unsafe: code out of sight may measure time, or read memory that is still being written.
-
-    ## Confirmed by
-    Calls in every step, and on a GPU the time that the host is blocked in them.
-
-    ## Sources
-    - [CUDA semantics, asynchronous execution](https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution)
-    - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)
-    """
-
     id = "TL306"
     name = "explicit-synchronize"
     summary = "`torch.cuda.synchronize()` blocks the host in every step"

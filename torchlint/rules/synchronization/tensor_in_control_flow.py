@@ -17,66 +17,6 @@ if TYPE_CHECKING:
 
 
 class TensorInControlFlow(Rule):
-    """
-    ## What it finds
-    A tensor on an accelerator that decides what Python does next, in every step: in `if`, `while`, `assert` and
-    conditional expressions, beside `and`, `or` and `not`, as a condition of a comprehension, as an argument of the
-    builtins `any`, `all`, `max`, `min` and `range`. Which tensors count as being on an accelerator is what
-    `sync-in-hot-loop` says.
-
-    ## Why it costs
-    Python needs the value of the condition before it can go on. It is copied to the host, which blocks until all queued
-    work finishes; the device then idles until the host has queued more. Under `torch.compile` the same line breaks the
-    graph. With the builtin `max(a, b)` of two tensors, Python compares them the same way.
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-
-    def train(model, loader, optimizer, device):
-        for x, y in loader:
-            loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
-            if loss > 10:
-                loss = loss.clamp(max=10)
-            loss.backward()
-            optimizer.step()
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-
-    def train(model, loader, optimizer, device):
-        for x, y in loader:
-            loss = torch.nn.functional.mse_loss(model(x.to(device)), y.to(device))
-            loss = torch.where(loss > 10, loss.clamp(max=10), loss)
-            loss.backward()
-            optimizer.step()
-    ```
-
-    ## When to leave it
-    Where the program cannot go on without the value. Checks that a loss or gradient is finite, loops that run until a
-    tensor says that they are done, and steps that do not train are `info`; so is a condition that needs no work of the
-    device and comes directly after another wait, such as `torch.cuda.synchronize()`. The rule is silent where the
-    condition reads no content (`is None`, `x.shape`, `x.is_cuda`), for tensors on the CPU, under conditions that hold
-    only every N steps, in tests, and for what runs once or once per epoch.
-
-    ## Fix safety
-    No fix is offered: `torch.where` evaluates both branches, and a check every N steps finds a problem later.
-
-    ## Confirmed by
-    Synchronizations at the line in each step, and the time that the device idles after them.
-
-    ## Sources
-    - [Performance tuning guide, avoid unnecessary CPU-GPU synchronization](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization)
-    - [torch.nn.utils.clip_grad_norm_](https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html)
-    """
-
     id = "TL303"
     name = "tensor-in-control-flow"
     summary = "Python branches on a tensor on the device in every step"

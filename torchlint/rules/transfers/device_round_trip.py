@@ -18,61 +18,6 @@ if TYPE_CHECKING:
 
 
 class DeviceRoundTrip(Rule):
-    """
-    ## What it finds
-    A tensor that is copied to the host (`.cpu()`, `.to("cpu")`, `.item()`, `.tolist()`), goes only through
-    operations that the device could do itself, and is copied back (`.to(device)`, `.cuda()`, `device=`). The round
-    trip may be one expression, go through variables on one path, or through NumPy.
-
-    ## Why it costs
-    Each direction is a transfer, and the copy to the host blocks until the device has finished all queued work.
-    The device then idles while the CPU works and the result is copied back. PyTorch's performance tuning guide
-    lists such synchronizations among the first things to remove.
-
-    ## Instead
-    Flagged:
-
-    ```python
-    import torch
-
-
-    def smooth(x, device):
-        return x.cpu().clamp(0, 1).to(device)
-    ```
-
-    Preferred:
-
-    ```python
-    import torch
-
-
-    def smooth(x, device):
-        return x.clamp(0, 1)
-    ```
-
-    ## When to leave it
-    Where the work in between needs the host: SciPy, scikit-learn, OpenCV, an environment's `step`,
-    `pack_padded_sequence`, saving, printing. Only operations that the device is known to have are flagged. The
-    rule is also silent for random numbers of a generator that is passed (`generator=`), where a comment beside the
-    lines gives the reason (an operation missing on a backend, determinism, memory), in exception handlers, while a
-    program is exported or traced, and for modules. Random numbers that are drawn on the device are others than those
-    of the CPU.
-
-    ## Fix safety
-    `torch.tensor(x.item(), device=x.device)` becomes `x.detach().reshape(()).clone()`. This is unsafe: the copy has the
-    dtype and the device of `x`. Removing both moves of a method chain is unsafe as well: kernels on the device may
-    round differently, and the result stays on the device of the input. There is no fix if the round trip goes through
-    variables or NumPy, or if a method in between works in place.
-
-    ## Confirmed by
-    A copy from the device is followed, in the same step, by a copy of derived data to it; both are counted with
-    their bytes, and the idle time of the device in between is measured.
-
-    ## Sources
-    - [PyTorch performance tuning guide](https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html)
-    - [CUDA semantics](https://docs.pytorch.org/docs/stable/notes/cuda.html)
-    """
-
     id = "TL201"
     name = "device-round-trip"
     summary = "A tensor is copied to the host and back for work that the device could do"
