@@ -21,10 +21,14 @@ Others are called for objects that the analysis finds once for all rules (:mod:`
     each ``Step``: a loop or function that runs in every step, with what it reads from the device;
 ``@on.cuda_request``
     each ``CudaRequest``: an expression that requests CUDA as the device;
+``@on.traced``
+    each ``Traced``: a function that ``torch.compile`` records as a graph;
 ``@on.flag("torch.backends.cudnn.enabled", value=False)``
     each ``BackendFlag``: a write that sets the flag to this value;
 ``@on.flags_together("torch.backends.cudnn.benchmark", "torch.backends.cudnn.deterministic")``
-    each ``Conflict``: two writes that leave both flags on.
+    each ``Conflict``: two writes that leave both flags on;
+``@on.file``
+    the ``SourceModule`` of each file, for what only queries can find.
 """
 
 from __future__ import annotations
@@ -113,6 +117,8 @@ def _declared(event: Event) -> Callable[[Visitor], Visitor]:
 loader = _declared(Event(thing="loader", needs=(of_library(LOADERS),)))
 move = _declared(Event(thing="move", needs=(concepts.MOVE,)))
 step = _declared(Event(thing="step", needs=(concepts.HOT,)))
+traced = _declared(Event(thing="traced", needs=(of_library(["compile"]),)))
+file = _declared(Event(thing="file"))
 cuda_request = _declared(Event(thing="cuda_request", needs=(identifiers(*REQUEST_NAMES),)))
 
 

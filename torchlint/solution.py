@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from torchlint.engine.engine import Engine
@@ -45,8 +43,7 @@ class Event(NamedTuple):
     way: tuple[tuple[str, int, str], ...]
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """What is known of each file, and what following the project took.
 
     ``happened`` is everything that happens, ``work`` what was spent of the budget.
@@ -57,7 +54,7 @@ class Solution:
     files: dict[str, FollowedFile]
     work: int = 0
 
-    @cached_property
+    @property
     def events(self) -> tuple[Event, ...]:
         """Everything that happens, in order."""
         found = (_event(one, self.frequency) for one in self.happened)

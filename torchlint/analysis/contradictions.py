@@ -26,7 +26,6 @@ def contradicted(module: SourceModule) -> frozenset[Range]:
     """
     events = module.followed.events
     plain = "__main__" in module.text and not module.device_evidence.on_accelerator
-    moves = events and module.project.own_moves()
     nodes = module.followed.expressions([event.place for event in events])
     found = set()
     for event in events:
@@ -34,7 +33,7 @@ def contradicted(module: SourceModule) -> frozenset[Range]:
         if node is None:
             continue
         seldom = event.is_in_loop and (plain or module.heat(node).rank < Heat.STEP.rank)
-        own = moves and event.form == BLOCKING.key and event.origin == "batch"
+        own = event.form == BLOCKING.key and event.origin == "batch" and module.project.own_moves()
         on_host = event.form.startswith(READ) and any(_is_on_cpu(module, part) for part in _read(node))
         constant = event.form == DEVICE_INDEX.key and module.shared(Compiled).covers(node)
         if own or seldom or on_host or constant or module.never_runs(node):

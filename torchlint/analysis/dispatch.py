@@ -60,6 +60,12 @@ def _cuda_requests(module: SourceModule, _: Event) -> Sequence[object]:
     return module.shared(CudaRequests).all()
 
 
+def _traced(module: SourceModule, _: Event) -> Sequence[object]:
+    from torchlint.analysis.things.traced import TracedCode
+
+    return module.shared(TracedCode).all
+
+
 def _flags(module: SourceModule, event: Event) -> Sequence[object]:
     from torchlint.analysis.things.backend_flag import BackendFlags
 
@@ -80,6 +86,8 @@ _FINDERS: dict[str, Callable[[SourceModule, Event], Sequence[object]]] = {
     "move": _moves,
     "step": _steps,
     "cuda_request": _cuda_requests,
+    "traced": _traced,
+    "file": lambda module, _: [module],
     "flag": _flags,
     "flags_together": _conflicts,
 }

@@ -33,7 +33,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     text = module.text
     if "cudnn" in text or "deterministic" in text:
         flags = FlagWrites(module)
-        offered = _offered(module) if flags.any_writes else ()
+        offered = _offered(module) if flags.flags else ()
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper_summary(f)) is not None}
         if helpers:
             facts["flags"] = helpers

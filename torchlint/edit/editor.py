@@ -27,6 +27,7 @@ T = TypeVar("T")
 _TRIVIA = re.compile(r"(?:[ \t\f\r\n]|\\\r?\n|#[^\r\n]*)*")
 _BLANK = re.compile(r"[ \t\f]*")
 _LINE_END = re.compile(r"\r\n|\r|\n|\Z")
+_PRINTS = re.compile(r"=\s*[}!:#]")  # in every f-string with the text of an expression
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.SimpleString, cst.FormattedString)
 _BARE = (cst.GeneratorExp, cst.NamedExpr, cst.Yield, cst.StarredElement)
 
@@ -121,7 +122,7 @@ class Editor:
     @cached_property
     def _quoted(self) -> list[tuple[int, int]]:
         """Code whose text the program prints, as in ``f"{x.to(device)=}"``."""
-        parts = self._module.nodes_of(cst.FormattedStringExpression)
+        parts = self._module.nodes_of(cst.FormattedStringExpression) if _PRINTS.search(self.text) else ()
         return [self._positions.extent(part) for part in parts if part.equal is not None]
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:

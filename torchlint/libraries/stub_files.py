@@ -1,8 +1,10 @@
 """Stubs: what a library does with the code of a program, written in Python and followed like a file of the program."""
 
+# os.path, because pathlib costs start-up.
+# ruff: noqa: PTH118, PTH120, PTH123
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.values import Kind, Value
@@ -11,7 +13,7 @@ from torchlint.program.modules import Module
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
-_FOLDER = Path(__file__).parent / "stubs"
+_FOLDER = os.path.join(os.path.dirname(__file__), "stubs")
 
 
 class Stub(NamedTuple):
@@ -51,7 +53,8 @@ class StubFiles:
     def _module(self, stub: Stub) -> Module:
         module = self._modules.get(stub.file)
         if module is None:
-            content = (_FOLDER / f"{stub.file}.pyi").read_bytes()
+            with open(os.path.join(_FOLDER, f"{stub.file}.pyi"), "rb") as file:
+                content = file.read()
             module = self._modules[stub.file] = Module(f"<{stub.package}>", stub.package, content, stub.library)
             self._engine.statements.load(module)
         return module

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -33,13 +34,12 @@ class BackendFlags:
     def __init__(self, module: SourceModule) -> None:
         self.module = module
         self._flags = FlagWrites(module)
-        self._mappings = Mappings(module)
 
     def conflicts(self, one: str, other: str) -> list[Conflict]:
         """The pairs of writes that leave both flags True at the end of some path through the code."""
         found: dict[cst.CSTNode, Conflict] = {}
         order = self.module.order
-        for path in self._final_paths(frozenset({one, other})):
+        for path in self._final_paths(one, other):
             later = path.completed
             earlier = path.last_write(one if later is not None and later.name == other else other)
             if later is None or earlier is None:
@@ -54,19 +54,21 @@ class BackendFlags:
 
     def final_writes(self, flag: str, value: bool) -> list[BackendFlag]:
         """The writes in this file that leave a flag at a value at the end of some path through the code."""
-        writes = {w for path in self._final_paths() if (w := path.last_write(flag)) is not None and w.value is value}
-        return sorted((w for w in writes if w.other_file is None), key=lambda w: self.module.order(w.node))
+        last = {path.last_write(flag) for path in self._final_paths(flag)}
+        here = (w for w in last if w is not None and w.value is value and w.other_file is None)
+        return sorted(here, key=lambda w: self.module.order(w.node))
 
-    def _final_paths(self, watched: frozenset[str] = frozenset()) -> list[Path]:
-        if not self._flags.any_writes:
-            return []
-        roots = [root for root in self._flags.roots() if not self.module.in_test_function(root)]
-        return [path for root in roots for path in self._flags.final_paths(root, watched)]
+    def _final_paths(self, *names: str) -> Iterator[Path]:
+        """The paths to the ends of what may write all these flags."""
+        flags = frozenset(names)
+        for root in self._flags.roots(flags):
+            if not self.module.in_test_function(root):
+                yield from self._flags.final_paths(root, flags)
 
     def sets_both(self, call: cst.Call) -> bool:
         """Whether a call of ``cudnn.flags`` or Lightning's ``Trainer`` has both arguments True."""
         if self.module.qualified(call.func) not in known.SETTERS or self.module.in_test_function(call):
             return False
-        given, _ = self._mappings.arguments(call, ())
+        given, _ = Mappings(self.module).arguments(call, ())
         both = [given.get(name, []) for name in ("benchmark", "deterministic")]
         return all(values and all(self._flags.truth(v, Path()) is True for v in values) for values in both)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MAX_PATHS = 64
 _MAX_CALLS = 5
-_DEFINITIONS = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
 class BackendFlag(NamedTuple):
@@ -74,13 +73,15 @@ class FlagWriteQueries(Protocol):
 
     module: SourceModule
 
+    def matters(self, node: cst.CSTNode) -> bool: ...
+
     def called_writer(self, call: cst.Call) -> cst.FunctionDef | None: ...
 
-    def flag_assignments(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]: ...
+    def set_by_assignment(self, statement: cst.CSTNode) -> Iterator[Setting]: ...
 
     def set_by_call(self, call: cst.Call) -> Iterator[Setting]: ...
 
-    def helper_outcomes(self, call: cst.Call) -> Iterator[list[tuple[BackendFlag, ...]]]: ...
+    def helper_outcomes(self, call: cst.Call) -> list[tuple[BackendFlag, ...]]: ...
 
     def truth(self, node: cst.BaseExpression | bool | None, path: Path) -> bool | None: ...
 
@@ -100,11 +101,14 @@ class FlagFlow(ForwardAnalysis[State]):
     def join(self, one: State, other: State) -> State:
         return self._limited(one | other)
 
+    def _statement(self, node: cst.CSTNode, state: State) -> State | None:
+        return super()._statement(node, state) if self._flags.matters(node) else state
+
     def transfer(self, statement: cst.CSTNode, state: State) -> State:
         for call in calls_in(statement):
             state = self._after_call(call, state)
-        for flag, value, node in self._flags.flag_assignments(statement):
-            state = self._after_setting(state, Setting(flag, value, node))
+        for setting in self._flags.set_by_assignment(statement):
+            state = self._after_setting(state, setting)
         return state
 
     def _after_call(self, call: cst.Call, state: State) -> State:
@@ -114,7 +118,7 @@ class FlagFlow(ForwardAnalysis[State]):
             return self._after_function(function, state) if may_follow else state
         for setting in self._flags.set_by_call(call):
             state = self._after_setting(state, setting)
-        for exits in self._flags.helper_outcomes(call):
+        if exits := self._flags.helper_outcomes(call):
             state = self._limited(frozenset(self._with_writes(path, writes) for path in state for writes in exits))
         return state
 
@@ -135,8 +139,7 @@ class FlagFlow(ForwardAnalysis[State]):
     def _after_function(self, function: cst.FunctionDef, state: State) -> State:
         inner = FlagFlow(self._flags, function, self._stack, self._watched)
         inner.run(function.body, state)
-        left: State = frozenset().union(*inner.exits) if inner.exits else frozenset()
-        return self._limited(left) if left else state
+        return self._limited(frozenset().union(*inner.exits)) or state
 
     def _limited(self, state: State) -> State:
         """If there are too many paths, drop the conditions, which merges most paths, and keep the first few."""
@@ -190,13 +193,8 @@ def _compared_text(node: cst.BaseExpression) -> str:
 
 def calls_in(statement: cst.CSTNode) -> Iterator[cst.Call]:
     """The calls that a statement, or the header of a compound statement, makes itself."""
-    if isinstance(statement, _DEFINITIONS):
-        return
-    stack = [child for child in children(statement) if not isinstance(child, (cst.BaseSuite, cst.BaseStatement))]
-    while stack:
-        node = stack.pop(0)
-        if isinstance(node, (cst.Lambda, cst.BaseSuite)):
-            continue
-        stack = children(node) + stack
-        if isinstance(node, cst.Call):
-            yield node
+    for child in children(statement):
+        if not isinstance(child, (cst.BaseSuite, cst.BaseStatement, cst.Lambda)):
+            if isinstance(child, cst.Call):
+                yield child
+            yield from calls_in(child)

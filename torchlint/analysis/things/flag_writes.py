@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.scopes.flow import never_continues
 from torchlint.analysis.syntax.calls import argument, keyword, literal, positional
-from torchlint.analysis.syntax.walk import descendants
+from torchlint.analysis.syntax.walk import children, descendants
 from torchlint.analysis.things.flag_paths import BackendFlag, FlagFlow, Path, Setting, scope_name
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.lattice import Kind
-from torchlint.analysis.values.mappings import Mappings
 from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ _SETTER_NAMES = frozenset(
     "benchmark deterministic enabled use_deterministic_algorithms set_deterministic set_deterministic_debug_mode "
     "autotune Trainer Fabric flags".split()
 )
-
-
 _DEBUG_MODES = {"0": False, "default": False, "1": True, "warn": True, "2": True, "error": True}
 
 
@@ -34,8 +33,8 @@ class FlagWrites:
 
     def __init__(self, module: SourceModule) -> None:
         self.module = module
-        self._mappings = Mappings(module)
-        self._writers = FixpointMemo()
+        self._written_by = FixpointMemo()
+        self._mattering: dict[cst.CSTNode, bool] = {}
 
     def final_paths(self, root: cst.FunctionDef | cst.Module, watched: frozenset[str] = frozenset()) -> list[Path]:
         """The paths that reach the end of a body, in no particular order."""
@@ -43,14 +42,24 @@ class FlagWrites:
         flow.run(root.body if isinstance(root, cst.FunctionDef) else root, frozenset({Path()}))
         return [path for state in flow.exits for path in state]
 
-    def roots(self) -> Iterator[cst.FunctionDef | cst.Module]:
-        """The module, and the functions that write flags and have no callers in the file."""
+    def roots(self, flags: frozenset[str]) -> Iterator[cst.FunctionDef | cst.Module]:
+        """The module, and the functions that write all these flags and have no callers in the file."""
+        if not flags <= self.flags:
+            return
         yield self.module.tree
         for function in self.module.nodes_of(cst.FunctionDef, frozenset(("def",)), self._flag_names):
-            if self.writes(function):
+            if flags <= self.written_by(function):
                 sites = self.module.functions.callers(function).sites
                 if not any(self.called_writer(site.call) is function for site in sites):
                     yield function
+
+    @cached_property
+    def flags(self) -> frozenset[str]:
+        """The flags that the file names, or that functions of other files which it calls write."""
+        names = self.module.aliases(_SETTER_NAMES)
+        named = self.module.iter_nodes(cst.Attribute, names)
+        calls = self.module.iter_nodes(cst.Call, names | self.module.project_symbol_names)
+        return frozenset(flag for node in chain(named, calls) for flag in self._named(node))
 
     # -- functions that write flags ----------------------------------------------------------------
 
@@ -61,36 +70,39 @@ class FlagWrites:
             owner = self.module.value(call.func)
             if owner.kind is Kind.CLASS and isinstance(owner.node, cst.ClassDef):
                 function = self.module.classes.method(owner.node, "__init__")
-        return function if function is not None and self.writes(function) else None
+        return function if function is not None and self.written_by(function) else None
 
-    def writes(self, function: cst.FunctionDef) -> bool:
-        """Whether a function, or one that it calls, writes a flag."""
-        return self._writers.get_or_compute(function, lambda: self._writes(function), False)
+    def written_by(self, function: cst.FunctionDef) -> frozenset[str]:
+        """The flags that a function, or one that it calls, names or writes."""
+        return self._written_by.get_or_compute(function, lambda: self._written(function), frozenset())
 
-    def _writes(self, function: cst.FunctionDef) -> bool:
-        held = self.module.may_contain(function, self._flag_names)
-        return held and any(self._node_writes(node) for node in descendants(function.body))
+    def _written(self, function: cst.FunctionDef) -> frozenset[str]:
+        nodes = descendants(function.body) if self.module.may_contain(function, self._flag_names) else ()
+        return frozenset(flag for node in nodes for flag in self._reached(node))
 
-    @cached_property
-    def any_writes(self) -> bool:
-        """Whether the file writes a flag, or calls a function of another file that does."""
-        names = self.module.aliases(_SETTER_NAMES)
-        named = self.module.iter_nodes(cst.Attribute, names)
-        calls = self.module.iter_nodes(cst.Call, names)
-        project_calls = self.module.iter_nodes(cst.Call, self.module.project_symbol_names)
-        return (
-            any(self._is_flag(node) for node in named)
-            or any(True for call in calls for _ in self.set_by_call(call))
-            or any(self._project_helper(call) is not None for call in project_calls)
-        )
+    def matters(self, node: cst.CSTNode) -> bool:
+        """Whether code writes a flag or may end a path; paths need not be told apart around other code."""
+        if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)):
+            return False
+        if node not in self._mattering:
+            ends = isinstance(node, (cst.Assert, cst.While)) or never_continues(node, self.module.qualified)
+            self._mattering[node] = ends or any(self._reached(node)) or any(map(self.matters, children(node)))
+        return self._mattering[node]
 
-    def _is_flag(self, node: cst.Attribute) -> bool:
-        return node.attr.value in known.FLAG_WORDS and self.module.qualified(node) in known.ATTRIBUTES
+    def _reached(self, node: cst.CSTNode) -> Iterator[str]:
+        """The flags that an attribute names, or that a call writes in any file."""
+        yield from self._named(node)
+        if isinstance(node, cst.Call) and (function := self.called_writer(node)) is not None:
+            yield from self.written_by(function)
 
-    def _project_helper(self, call: cst.Call) -> tuple[str, FlagHelper] | None:
-        """The file and the summary of the function of another file that a call runs, if it writes flags."""
-        name = self.module.project_symbol(call.func)
-        return self.module.project.flag_helper(name) if name is not None else None
+    def _named(self, node: cst.CSTNode) -> Iterator[str]:
+        """The flags that an attribute names, or that a call of a function outside the file writes."""
+        if isinstance(node, cst.Attribute):
+            if node.attr.value in known.FLAG_WORDS and (flag := self.module.qualified(node)) in known.ATTRIBUTES:
+                yield str(flag)
+        elif isinstance(node, cst.Call):
+            yield from (setting.flag for setting in self.set_by_call(node))
+            yield from (write.name for writes in self.helper_outcomes(node) for write in writes)
 
     @cached_property
     def _flag_names(self) -> frozenset[str]:
@@ -104,42 +116,29 @@ class FlagWrites:
         """The names of the functions that contain one of these names; the name of the class for a constructor."""
         for function in self.module.nodes_outside_functions(cst.FunctionDef):
             if self.module.may_contain(function, names):
-                owner = self.module.class_of(function)
-                made = owner is not None and function.name.value == "__init__"
-                yield owner.name.value if made and owner is not None else function.name.value
-
-    def _node_writes(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Attribute):
-            return self._is_flag(node)
-        if node.__class__ is not cst.Call:
-            return False
-        assert isinstance(node, cst.Call)
-        if any(True for _ in self.set_by_call(node)) or self.called_writer(node) is not None:
-            return True
-        return any(True for _ in self.helper_outcomes(node))
+                owner = self.module.class_of(function) if function.name.value == "__init__" else None
+                yield (owner or function).name.value
 
     # -- writes ------------------------------------------------------------------------------------
 
-    def flag_assignments(self, statement: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]:
-        """The flags that an assignment writes, with the assigned expressions, in order."""
+    def set_by_assignment(self, statement: cst.CSTNode) -> Iterator[Setting]:
+        """The flags that an assignment sets, in order."""
         if isinstance(statement, cst.Assign):
             for target in statement.targets:
-                yield from self._target_assignments(target.target, statement.value)
+                yield from self._set_in(target.target, statement.value)
         elif isinstance(statement, cst.AnnAssign) and statement.value is not None:
-            yield from self._target_assignments(statement.target, statement.value)
+            yield from self._set_in(statement.target, statement.value)
 
-    def _target_assignments(
-        self, target: cst.CSTNode, value: cst.BaseExpression
-    ) -> Iterator[tuple[str, cst.BaseExpression, cst.CSTNode]]:
+    def _set_in(self, target: cst.CSTNode, value: cst.BaseExpression) -> Iterator[Setting]:
         if isinstance(target, (cst.Tuple, cst.List)):
             members = value.elements if isinstance(value, (cst.Tuple, cst.List)) else ()
+            same = len(members) == len(target.elements)
             for i, element in enumerate(target.elements):
-                same = len(members) == len(target.elements)
-                yield from self._target_assignments(element.value, members[i].value if same else value)
+                yield from self._set_in(element.value, members[i].value if same else value)
         elif isinstance(target, cst.Attribute):
             flag = self.module.qualified(target)
             if flag in known.ATTRIBUTES:
-                yield str(flag), value, target
+                yield Setting(str(flag), value, target)
 
     def set_by_call(self, call: cst.Call) -> Iterator[Setting]:
         """The flags that a call of a library function sets."""
@@ -188,14 +187,15 @@ class FlagWrites:
 
     # -- other files -------------------------------------------------------------------------------
 
-    def helper_outcomes(self, call: cst.Call) -> Iterator[list[tuple[BackendFlag, ...]]]:
+    def helper_outcomes(self, call: cst.Call) -> list[tuple[BackendFlag, ...]]:
         """The outcomes of a function in another file: the flags that it writes on each of its paths."""
-        found = self._project_helper(call)
+        name = self.module.project_symbol(call.func)
+        found = self.module.project.flag_helper(name) if name is not None else None
         if found is None:
-            return
+            return []
         path, helper = found
         given = self._known_arguments(call, helper)
-        exits = [
+        return [
             tuple(
                 BackendFlag(w["flag"], w["value"], call, w["soft"], (path, w["line"]))
                 for w in sorted(outcome["writes"], key=lambda w: (w["line"], w["flag"]))
@@ -203,8 +203,6 @@ class FlagWrites:
             for outcome in helper["exits"]
             if all(given.get(parameter, holds) is holds for parameter, holds in outcome["conditions"].items())
         ]
-        if exits:
-            yield exits
 
     def _known_arguments(self, call: cst.Call, helper: FlagHelper) -> dict[str, bool]:
         """The parameters that are certainly True or False in a call."""
@@ -218,7 +216,7 @@ class FlagWrites:
 
     def helper_summary(self, function: cst.FunctionDef) -> FlagHelper | None:
         """The summary of a function for other files; None if it writes no flag."""
-        if not self.writes(function):
+        if not self.written_by(function):
             return None
         params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
         names = [p.name.value for p in params]

@@ -54,8 +54,6 @@ class DeadFlags:
                     yield late
 
     def _target(self, target: cst.Attribute, value: cst.BaseExpression) -> DeadWrite | None:
-        if self._cannot_be_flag(target):
-            return None
         name = self._module.qualified(target)
         if name is None:
             return self._replaced_method(target, value)
@@ -69,12 +67,6 @@ class DeadFlags:
             return None
         return DeadWrite(target, "unknown", name, self._nearest(owner, attribute))
 
-    def _cannot_be_flag(self, target: cst.Attribute) -> bool:
-        """Whether an attribute is certainly no flag, judging by its name alone; most are not."""
-        last = target.attr.value
-        flags = "backends" in self._module.text or "cudnn" in self._module.text
-        return not flags and last not in _SUSPECT_NAMES and last != known.VALIDATE
-
     def _nearest(self, owner: str, attribute: str) -> str:
         """The most similar name of a flag that exists in the target version of torch, or an empty string."""
         from difflib import get_close_matches
@@ -87,8 +79,8 @@ class DeadFlags:
         """The dead write of ``model.eval = True``, which replaces the method instead of calling it."""
         verb = target.attr.value
         methods = {Kind.MODULE: known.MODULE_METHODS, Kind.OPTIMIZER: known.OPTIMIZER_METHODS}
-        kind = self._module.value(target.value).kind
-        dead = verb in methods.get(kind, ()) and _is_literal(value)
+        named = verb in known.MODULE_METHODS | known.OPTIMIZER_METHODS and _is_literal(value)
+        dead = named and verb in methods.get(self._module.value(target.value).kind, ())
         return DeadWrite(target, "function", f"{dotted(target.value)}.{verb}") if dead else None
 
     # -- expression statements ---------------------------------------------------------------------
@@ -180,8 +172,6 @@ class DeadFlags:
         return move is not None and move.to_cuda
 
 
-_SUSPECT_NAMES = {name.rpartition(".")[2] for name in (*known.FUNCTIONS, *known.MISPLACED_FLAGS)}
-_SUSPECT_NAMES |= known.MODULE_METHODS | known.OPTIMIZER_METHODS
 _NAME_PREFIXES = {Kind.MODULE: ("model", "net", "self_model"), Kind.OPTIMIZER: ("optim",), Kind.TENSOR: ("loss",)}
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from torchlint.analysis.module import SourceModule
 
 
 class BenchmarkNeverSet(Rule):
@@ -28,10 +29,12 @@ class BenchmarkNeverSet(Rule):
         flags=(("benchmark", False),),
     )
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - the whole file is one question
+    @on.file
+    def trains(self, module: SourceModule) -> None:
+        """Check a program as a whole."""
         from torchlint.rules.backends._tuning import Tuning
 
-        main = self.module.shared(Tuning).untuned_program()
+        main = module.shared(Tuning).untuned_program()
         if main is not None:
             self.report(
                 main,

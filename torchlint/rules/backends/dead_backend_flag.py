@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.knowledge.backends import (
+    CONTEXTS,
     CUDA_VARIABLES,
     FUNCTIONS,
     MODULE_METHODS,
     OPTIMIZER_METHODS,
+    SETTABLE_FLAGS,
     TENSOR_METHODS,
     VALIDATE,
 )
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 _FUNCTION_NAMES = {name.rpartition(".")[2] for name in FUNCTIONS} | {VALIDATE}
 _METHODS = MODULE_METHODS | OPTIMIZER_METHODS | TENSOR_METHODS | {"empty_cache", "synchronize", "seed"}
 _CALLED = _METHODS | _FUNCTION_NAMES
+# Every function with such a statement contains one of these words.
+_WORDS = _CALLED | CUDA_VARIABLES | {name.rpartition(".")[2] for name in (*CONTEXTS, *SETTABLE_FLAGS)}
 _CONTEXTS = ("no_grad", "inference_mode", "enable_grad", "autocast", "detect_anomaly")
 
 
@@ -63,12 +68,14 @@ class DeadBackendFlag(Rule):
     layout = False
     recipe = Recipe("unchanged-flags", "finding", "every flag has the same value before and after the line")
 
+    @on.within(*_WORDS)
     def visit_Assign(self, node: cst.Assign) -> None:
         from torchlint.rules.backends._dead_flags import DeadFlags
 
         for dead in self.module.shared(DeadFlags).in_assignment(node):
             self._report(dead)
 
+    @on.within(*_WORDS)
     def visit_Expr(self, node: cst.Expr) -> None:
         from torchlint.rules.backends._dead_flags import DeadFlags
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import keyword, method, positional, receiver
 from torchlint.analysis.syntax.walk import wording
-from torchlint.analysis.things.traced import Traced, TracedCode
+from torchlint.analysis.things.traced import TracedCode
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import compilation as known
 from torchlint.knowledge.synchronization import LOGGER_WORDS
@@ -22,14 +22,6 @@ _COMPARING = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanE
 _OTHER_KINDS = (Kind.UNKNOWN, Kind.TENSOR, Kind.NDARRAY)
 
 
-class Found(NamedTuple):
-    """An expression that ends the graph of a traced function, and why."""
-
-    node: cst.BaseExpression
-    why: known.Break
-    traced: Traced
-
-
 class Breaks:
     """Finds such expressions in one module."""
 
@@ -37,13 +29,12 @@ class Breaks:
         self._module = module
         self._code = module.shared(TracedCode)
 
-    def all(self) -> Iterator[Found]:
-        """Those that are evaluated whenever the compiled function is called."""
+    def of(self, function: cst.FunctionDef) -> Iterator[tuple[cst.BaseExpression, known.Break]]:
+        """Those that are evaluated whenever a traced function is called, and why they end its graph."""
         text = self._module.text.lower()  # settings have environment variables of the same names
-        for traced in self._code.all:
-            for node, why in self._in_function(traced.function):
-                if self._code.always(node, traced.function) and not any(setting in text for setting in why.unless):
-                    yield Found(node, why, traced)
+        for node, why in self._in_function(function):
+            if self._code.always(node, function) and not any(setting in text for setting in why.unless):
+                yield node, why
 
     def _in_function(self, function: cst.FunctionDef) -> Iterator[tuple[cst.BaseExpression, known.Break]]:
         for call in self._module.within(function, cst.Call):

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import wording
-from torchlint.analysis.things.traced import Traced, TracedCode
+from torchlint.analysis.things.traced import TracedCode
 from torchlint.analysis.values.lattice import Kind
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.scopes.guards import Guard
-
-
-class Counter(NamedTuple):
-    """A statement that counts up; ``target`` is what it changes."""
-
-    statement: cst.CSTNode
-    target: cst.BaseExpression
-    traced: Traced
 
 
 class Counters:
@@ -31,14 +23,13 @@ class Counters:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
 
-    def all(self) -> Iterator[Counter]:
-        """The counters of modules, and of the file, that a compiled function changes in every call."""
+    def of(self, function: cst.FunctionDef) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
+        """The statements that a traced function runs in every call, and the counters of modules or the file in them."""
         code = self._module.shared(TracedCode)
-        for traced in code.all:
-            for statement, target in self._counting(traced.function):
-                always = code.always(statement, traced.function, unless=_is_training)
-                if always and self._is_integer(target) and not self._starts_again(statement, target):
-                    yield Counter(statement, target, traced)
+        for statement, target in self._counting(function):
+            always = code.always(statement, function, unless=_is_training)
+            if always and self._is_integer(target) and not self._starts_again(statement, target):
+                yield statement, target
 
     def _starts_again(self, statement: cst.CSTNode, target: cst.BaseExpression) -> bool:
         """Whether compiled code also sets the counter anew, or counts in two places, such as up and down again."""

@@ -36,17 +36,18 @@ class ScalarTensorToDevice(Rule):
         self._check(node)
 
     def _check(self, node: cst.Call) -> None:
-        from torchlint.rules.copies._number_fixes import fill_on_device
-        from torchlint.rules.copies._number_uploads import NumberUploads
-
         heat = self.module.heat(node)
         if heat.rank < Heat.STEP.rank or self.module.in_test(node):
             return
+        from torchlint.rules.copies._number_uploads import NumberUploads
+
         uploads = self.module.shared(NumberUploads)
         found = uploads.of(node)
         if found is None:
             return
         moved = found.move is not None and found.move.in_variable
+        from torchlint.rules.copies._number_fixes import fill_on_device
+
         self.report(
             found.place,
             self._message(found),

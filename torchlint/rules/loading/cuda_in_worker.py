@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.knowledge.loaders import LOADERS
 from torchlint.knowledge.tensors import DATASET_BASES
 from torchlint.model import Recipe, Severity
@@ -12,8 +13,7 @@ from torchlint.prefilter.needs import any_of, identifiers, of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
+    from torchlint.analysis.module import SourceModule
     from torchlint.rules.loading._device_work import DeviceWork
 
 
@@ -27,12 +27,13 @@ class CudaInWorker(Rule):
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "samples are copied to the device one by one", least=2)
 
-    def visit_Module(self, _: cst.Module) -> None:
+    @on.file
+    def loads(self, module: SourceModule) -> None:
         """Check the datasets and collate functions of the file."""
         from torchlint.rules.loading._device_work import DeviceWorks
 
-        for work in self.module.shared(DeviceWorks).all():
-            if not self.module.in_test(work.calls[0]):
+        for work in module.shared(DeviceWorks).all():
+            if not module.in_test(work.calls[0]):
                 self._check(work)
 
     def _check(self, work: DeviceWork) -> None:

@@ -62,11 +62,12 @@ class DebugModeLeftOn(Rule):
     def visit_SimpleString(self, node: cst.SimpleString) -> None:
         """Check ``os.environ["CUDA_LAUNCH_BLOCKING"] = "1"``, and the same by ``setdefault`` and ``putenv``."""
         from torchlint.analysis.syntax.calls import literal
-        from torchlint.rules.optimization._debugging import Debugging
 
         known = DEBUG_VARIABLES.get(str(literal(node)))
         if known is None:
             return
+        from torchlint.rules.optimization._debugging import Debugging
+
         setting = self.module.shared(Debugging).environment(node)
         if setting is None or setting.value not in known[0] or not self.module.shared(Debugging).is_always_on(node):
             return

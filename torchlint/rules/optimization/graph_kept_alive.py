@@ -31,11 +31,11 @@ class GraphKeptAlive(Rule):
         """Check a loop that makes a step in each iteration."""
         import libcst as cst
 
-        from torchlint.rules.optimization._accumulated import KeptGraphs
-
         loop = step.place
         if not isinstance(loop, (cst.For, cst.While)) or self.module.in_test(loop):
             return
+        from torchlint.rules.optimization._accumulated import KeptGraphs
+
         for kept in self.module.shared(KeptGraphs).of(loop):
             from torchlint.rules.optimization._fixes import detached
 

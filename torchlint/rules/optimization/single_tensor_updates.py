@@ -66,10 +66,10 @@ class SingleTensorUpdates(Rule):
     @on.within("clamp_", "clip_", "mul_", "div_", "lerp_", "copy_")
     def visit_For(self, node: cst.For) -> None:
         """Check a loop over parameters."""
-        from torchlint.rules.optimization._gradients import Gradients
-
         if self.module.in_test(node) or not self.module.has_torch(MULTI_TENSOR_AVERAGES):
             return
+        from torchlint.rules.optimization._gradients import Gradients
+
         update = self.module.shared(Gradients).update(node)
         if update is not None:
             self.report(node.iter, self._message(update), heat=Heat.STEP)

@@ -32,7 +32,6 @@ class ZeroGradKeepsBuffers(Rule):
     def drops(self, node: cst.Call) -> None:
         """Check a call of ``zero_grad``."""
         from torchlint.analysis.syntax.calls import argument, is_opaque, literal
-        from torchlint.rules.optimization._gradients import Gradients
 
         given = argument(node, "set_to_none", 0)
         since, default = ZERO_GRAD_SETS_NONE
@@ -40,6 +39,8 @@ class ZeroGradKeepsBuffers(Rule):
         old = given is None and not is_opaque(node) and not self.module.has_torch(default)
         if not explicit and not (old and self.module.has_torch(since) and self._is_of_torch(node)):
             return
+        from torchlint.rules.optimization._gradients import Gradients
+
         if self._may_be_needed(node) or not self.module.shared(Gradients).is_of_training(node):
             return
         why = "" if explicit else f" in torch before {default}, which the project supports,"

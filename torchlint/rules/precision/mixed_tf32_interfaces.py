@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from torchlint.analysis.module import SourceModule
 
 
 class MixedTf32Interfaces(Rule):
@@ -27,11 +28,11 @@ class MixedTf32Interfaces(Rule):
         "a program that gets there ends with the error, and one that goes on has caught it or runs an older torch",
     )
 
-    def visit_Module(self, _: cst.Module) -> None:
+    @on.file
+    def mixes(self, module: SourceModule) -> None:
         """Check the settings of a file, in their order."""
         from torchlint.rules.precision._tf32 import Tf32
 
-        module = self.module
         settings = module.shared(Tf32)
         for read, write in settings.failing_reads():
             self.report(

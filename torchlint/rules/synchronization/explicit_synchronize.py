@@ -67,10 +67,10 @@ class ExplicitSynchronize(Rule):
         )
 
     def _is_needed(self, node: cst.Call, besides: frozenset[str] = frozenset()) -> bool:
-        from torchlint.rules.synchronization._needed_waits import NeededWaits
-
         if self.module.heat(node).rank < Heat.STEP.rank or self.module.in_test(node):
             return True
+        from torchlint.rules.synchronization._needed_waits import NeededWaits
+
         return self.module.shared(NeededWaits).may_include(node, besides)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint import on
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
+    from torchlint.analysis.module import SourceModule
     from torchlint.rules.synchronization._elements import LoopKind
 
 
@@ -28,29 +28,31 @@ class PerElementSync(Rule):
         "synchronizations", "finding", "more than ten synchronizations at the line in each step", least=10, each="step"
     )
 
-    def visit_Module(self, node: cst.Module) -> None:  # noqa: ARG002 - loops are found through their reads
+    @on.file
+    def reads(self, module: SourceModule) -> None:
+        """Check the loops of a file, which are found through their reads."""
         from torchlint.rules.synchronization._destinations import Destinations
         from torchlint.rules.synchronization._elements import ElementLoops
         from torchlint.rules.synchronization._read_costs import purpose
 
-        goes = self.module.shared(Destinations)
-        for found in self.module.shared(ElementLoops).all():
+        goes = module.shared(Destinations)
+        for found in module.shared(ElementLoops).all():
             from torchlint.rules.synchronization._fixes import read_once
 
             read, kind = found.reads[0], found.kind
-            if self.module.in_test(read.node):
+            if module.in_test(read.node):
                 continue
-            heat = self.module.heat(read.node)
+            heat = module.heat(read.node)
             over = f"this loop iterates over the {_WHAT[kind]}" if kind in _WHAT else "this is the loop"
-            evidence = [self.module.evidence(found.loop, over)]
-            evidence += [self.module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
-            use, drawn = purpose(self.module, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
+            evidence = [module.evidence(found.loop, over)]
+            evidence += [module.evidence(more.node, f"{more.how} too") for more in found.reads[1:]]
+            use, drawn = purpose(module, list(found.reads)), all(goes.only(one, "picture") for one in found.reads)
             self.report(
                 read.node,
                 f"{read.how} {_often(kind)}: {use or _ADVICE[kind]}",
                 evidence=evidence,
                 heat=heat,
-                fix=read_once(self.module, found) if use is None or drawn else None,
+                fix=read_once(module, found) if use is None or drawn else None,
             )
 
 

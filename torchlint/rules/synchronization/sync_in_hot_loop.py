@@ -36,9 +36,7 @@ class SyncInHotLoop(Rule):
         """Check a step; all of its reads that the host does not need are one finding."""
         if not step.reads or self.module.in_test(step.place):
             return
-
         from torchlint.rules.synchronization._elements import ElementLoops
-        from torchlint.rules.synchronization._read_costs import ReadCosts
         from torchlint.rules.synchronization._required_reads import RequiredReads
 
         required, elements = self.module.shared(RequiredReads), self.module.shared(ElementLoops)
@@ -48,6 +46,8 @@ class SyncInHotLoop(Rule):
         checks = [read for read in reads if required.checks_finiteness(read.node, step.place)]
         reads = [read for read in reads if read not in checks] or checks
         reads = [read for read in reads if self.circumstance(read.node) is None] or reads
+        from torchlint.rules.synchronization._read_costs import ReadCosts
+
         costs = ReadCosts(self.module, step)
         costly = [read for read in reads if not costs.is_small(read)]
         main = costs.logged(costly) or costly or reads
