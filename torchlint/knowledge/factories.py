@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
+from torchlint.catalogue.functions import METHODS
+from torchlint.catalogue.views import CONSTRUCTORS, GENERATING
 from torchlint.knowledge.tensors import LEGACY
 
-# Content that is equal on every device.
-DETERMINISTIC = frozenset(
-    f"torch.{name}"
-    for name in "zeros ones full empty eye arange range tril_indices triu_indices zeros_like ones_like full_like "
-    "empty_like".split()
-)
-# Content that may differ in the last bits.
-ROUNDED = frozenset(
-    f"torch.{name}"
-    for name in "linspace logspace hann_window hamming_window bartlett_window blackman_window kaiser_window".split()
-)
-# Content that depends on the generator of the device.
-RANDOM = frozenset(
-    f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
-)
-FACTORIES = DETERMINISTIC | ROUNDED | RANDOM
-FACTORY_NAMES = frozenset(name.rpartition(".")[2] for name in FACTORIES)
-LIKE_FACTORIES = frozenset(name for name in FACTORIES if name.endswith("_like"))
-# Methods that only change the shape or dtype of a new tensor.
-FORM_METHODS = frozenset(
-    "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half "
-    "bfloat16 long int bool byte short clone detach requires_grad_ view_as type".split()
-)
-# Those that give the same on every device, and keep no memory shared that a move would separate.
-SAME_FORMS = frozenset(
-    "view reshape unsqueeze squeeze repeat flatten permute transpose t contiguous clone detach view_as".split()
-)
-
-CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
+FACTORY_NAMES = frozenset(name.rpartition(".")[2] for name in GENERATING)
+LIKE_FACTORIES = frozenset(name for name in GENERATING if name.endswith("_like"))
 CONSTRUCTOR_NAMES = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
-
-
 # NumPy factories, and the equivalent torch factories.
 TORCH_FACTORIES = {
     "numpy.zeros": "torch.zeros",
@@ -70,7 +43,7 @@ NUMPY_DTYPES = {
 # Methods of an array that only change its shape or dtype.
 ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())
 # Methods that fill a tensor, and the equivalent torch factories.
-FILL_METHODS = {"fill_": "torch.full", "zero_": "torch.zeros", "uniform_": "torch.rand", "normal_": "torch.randn"}
+FILL_METHODS = {name: function.factory for name, function in METHODS.items() if function.factory}
 # Functions of numbers that return a number, and functions whose results have limits that are numbers.
 NUMBER_FUNCTIONS = frozenset(
     f"math.{name}"

@@ -13,8 +13,10 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import keyword, literal, positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Device, Kind, Value
+from torchlint.catalogue.functions import METHODS
+from torchlint.catalogue.views import GENERATING, METADATA
 from torchlint.knowledge import content as known
-from torchlint.knowledge.factories import FACTORIES, LIKE_FACTORIES
+from torchlint.knowledge.factories import LIKE_FACTORIES
 from torchlint.knowledge.tensors import LEGACY, PARAMETERS
 
 if TYPE_CHECKING:
@@ -148,7 +150,7 @@ def _function_generates(values: Values, node: cst.Call, name: str) -> bool:
         return _is_list_of_numbers(node)
     if name in known.CONVERSIONS:
         return values.value(positional(node, 0)).generated
-    if name in FACTORIES or name in known.ARRAY_FACTORIES:
+    if name in GENERATING or name in known.ARRAY_FACTORIES:
         return is_factory(values, node, name)
     operands = [arg.value for arg in node.args if arg.keyword is None]
     operands = operands[:1] if name in known.SINGLE else operands
@@ -167,7 +169,7 @@ def _method_generates(values: Values, base: Value, node: cst.Call) -> bool:
     name = node.func.attr.value
     if _is_particular(node) or name in ("pin_memory", "share_memory_", "requires_grad_", "new_tensor"):
         return False
-    made = name in ("new_zeros", "new_ones", "new_full", "new_empty")
+    made = name in METHODS and METHODS[name].made != ""
     if not (base.generated or (made and base.device is Device.CPU)):
         return False
     return name in known.SINGLE_METHODS or not any(may_be_data(values, arg.value) for arg in node.args)
@@ -215,7 +217,7 @@ def stores_data(
             call = values.code.parent(parent)
             called = isinstance(call, cst.Call) and call.func is parent
             name = parent.attr.value
-            if name in known.METADATA:
+            if name in METADATA:
                 return False
             if isinstance(call, cst.Call) and called:
                 if name.endswith("_") and not name.endswith("__"):
