@@ -21,25 +21,24 @@ _RUNS = Wait("unique", f"{_NATIVE}/cuda/Unique.cu: unique_consecutive_cuda", ("u
 _BINS = Wait("bincount", f"{_NATIVE}/cuda/SummaryOps.cu: _bincount_cuda_template", times=2)
 _CLASSES = Wait("read", f"{_NATIVE}/Onehot.cpp: one_hot", times=1)
 _LINALG = f"{_NATIVE}/BatchLinearAlgebra.cpp"
-_ERRORS = Wait("linalg", f"{_LINALG}: _linalg_check_errors", ("_linalg_check_errors",))
+_ERRORS = Wait("linalg", f"{_LINALG}: _linalg_check_errors", ("_linalg_check_errors",), 1)
+
+_PART = Function(memory="view", keeps="elements", kernel="same", alone=True)
+_CAST = Function("m", memory="maybe", keeps="elements", kernel="same", alone=True)
 
 _TABLE: dict[str, Function] = {
     # shapes and parts
-    "squeeze unsqueeze permute transpose": Function(
-        memory="view", keeps="elements", kernel="same", alone=True, only=True
-    ),
-    "t swapaxes swapdims movedim moveaxis": Function(memory="view", keeps="elements", kernel="same", alone=True),
-    "view": Function("m", memory="view", keeps="elements", takes="sizes", kernel="same", alone=True, only=True),
-    "view_as": Function("m", memory="view", keeps="elements", kernel="same", alone=True),
-    "reshape": Function(memory="maybe", keeps="elements", takes="sizes", kernel="same", alone=True, only=True),
-    "flatten": Function(memory="maybe", keeps="elements", kernel="same", alone=True, only=True),
-    "ravel": Function(memory="maybe", keeps="elements", kernel="same", alone=True),
-    "reshape_as": Function("m", memory="maybe", keeps="elements", kernel="same", alone=True),
+    "squeeze unsqueeze permute transpose": _PART._replace(only=True),
+    "t swapaxes swapdims movedim moveaxis": _PART,
+    "view": _PART._replace(where="m", takes="sizes", only=True),
+    "view_as": _PART._replace(where="m"),
+    "reshape": _PART._replace(memory="maybe", takes="sizes", only=True),
+    "flatten": _PART._replace(memory="maybe", only=True),
+    "ravel": _PART._replace(memory="maybe"),
+    "reshape_as": _PART._replace(where="m", memory="maybe"),
     "unflatten": Function(memory="view", keeps="elements", takes="sizes", alone=True),
-    "expand": Function(
-        "m", memory="view", keeps="elements", takes="sizes", kernel="same", alone=True, only=True, enlarges=True
-    ),
-    "expand_as": Function("m", memory="view", keeps="elements", kernel="same", alone=True, enlarges=True),
+    "expand": _PART._replace(where="m", takes="sizes", only=True, enlarges=True),
+    "expand_as": _PART._replace(where="m", enlarges=True),
     "broadcast_to": Function(memory="view", keeps="elements", takes="sizes", alone=True, enlarges=True),
     "atleast_1d atleast_2d atleast_3d": Function("f", memory="maybe", keeps="elements"),
     "view_as_real view_as_complex": Function("f", memory="view"),
@@ -76,17 +75,17 @@ _TABLE: dict[str, Function] = {
     "new_full": Function("m", made="constant", takes="sizes"),
     "new_empty": Function("m", made="nothing", takes="sizes"),
     # dtypes and devices
-    "float": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="float32", alone=True),
-    "double": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="float64", alone=True),
-    "half": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="float16", alone=True),
-    "bfloat16": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="bfloat16", alone=True),
-    "long": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="int64", alone=True),
-    "int": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="int32", alone=True),
-    "short": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="int16", alone=True),
-    "byte": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="uint8", alone=True),
-    "char": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="int8", alone=True),
-    "bool": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="bool", alone=True),
-    "type": Function("m", memory="maybe", keeps="elements", kernel="same", dtype="?", alone=True),
+    "float": _CAST._replace(dtype="float32"),
+    "double": _CAST._replace(dtype="float64"),
+    "half": _CAST._replace(dtype="float16"),
+    "bfloat16": _CAST._replace(dtype="bfloat16"),
+    "long": _CAST._replace(dtype="int64"),
+    "int": _CAST._replace(dtype="int32"),
+    "short": _CAST._replace(dtype="int16"),
+    "byte": _CAST._replace(dtype="uint8"),
+    "char": _CAST._replace(dtype="int8"),
+    "bool": _CAST._replace(dtype="bool"),
+    "type": _CAST._replace(dtype="?"),
     "to type_as": Function("m", memory="maybe", dtype="?"),
     "cuda": Function("m", memory="maybe", place="device"),
     "cpu": Function("m", memory="maybe", place="host", waits=_READ),
@@ -123,12 +122,18 @@ _TABLE: dict[str, Function] = {
         counts=Counted("repeat", ("input", "repeats", "dim", "output_size"), ("output_size",)),
     ),
     "inverse inv solve": Function(waits=_ERRORS),
-    "cholesky": Function(waits=Wait("linalg", f"{_LINALG}: cholesky", ("cholesky",))),
+    "cholesky": Function(waits=Wait("linalg", f"{_LINALG}: cholesky", ("cholesky",), 1)),
     "eig": Function(gives="list", waits=Wait("linalg", f"{_LINALG}: linalg_eig", ("linalg_eig",))),
     "eigh": Function(gives="list", waits=Wait("linalg", f"{_LINALG}: linalg_eigh", ("_linalg_eigh",))),
     "eigvalsh": Function(waits=Wait("linalg", f"{_LINALG}: linalg_eigvalsh", ("_linalg_eigvals",))),
     "lstsq": Function(waits=Wait("linalg", f"{_LINALG}: linalg_lstsq", ("linalg_lstsq",))),
     "svd": Function(gives="list", waits=Wait("linalg", f"{_NATIVE}/cuda/linalg/BatchLinearAlgebraLib.cpp", times=2)),
+    "to_sparse": Function(
+        "m", waits=Wait("to_sparse", f"{_NATIVE}/TensorConversions.cpp: dense_to_sparse", ("_to_sparse",))
+    ),
+    "coalesce": Function(
+        "m", waits=Wait("coalesce", f"{_NATIVE}/sparse/cuda/SparseCUDATensor.cu: _coalesce_sparse_cuda", ("_coalesce",))
+    ),
     "pinverse": Function(waits=Wait("linalg", f"{_NATIVE}/LinearAlgebra.cpp: linalg_pinv", times=2)),
     "qr slogdet": Function(gives="list"),
     # masks
@@ -177,7 +182,7 @@ _TABLE: dict[str, Function] = {
     "pad": Function("n", takes="counts", kernel="same"),
     "dropout elu hardtanh leaky_relu softplus threshold": Function("n", takes="numbers"),
     # random numbers
-    "multinomial": Function(takes="counts", kernel="own", draws=True),
+    "multinomial": Function(takes="numbers", kernel="own", draws=True),
     "bernoulli": Function(kernel="own", draws=True),
     "poisson": Function("f", kernel="own", draws=True),
     "normal": Function("f", made="random", kernel="own", draws=True),

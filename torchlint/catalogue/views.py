@@ -73,6 +73,8 @@ READING = methods(lambda function: function.place == "host")
 METADATA = methods(lambda function: function.about_storage) | META_ATTRIBUTES
 # Functions and methods whose result has a size that depends on content.
 COUNTING = {name: function.counts for name, function in FUNCTIONS.items() if function.counts is not None}
+# Why the host waits for the device.
+WAITS = frozenset(function.waits for function in FUNCTIONS.values() if function.waits is not None)
 # Calls whose arguments are sizes, which the host must know before it can queue the operation.
 SIZE_TAKERS = frozenset(name for name, function in FUNCTIONS.items() if function.takes in ("sizes", "counts"))
 # Methods that only tensors and arrays have.
