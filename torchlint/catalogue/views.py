@@ -13,9 +13,10 @@ def methods(wanted: Callable[[Function], object]) -> frozenset[str]:
     return frozenset(name for name, function in METHODS.items() if wanted(function))
 
 
-def functions(wanted: Callable[[Function], object]) -> frozenset[str]:
-    """The dotted names of functions of the namespace ``torch`` itself."""
-    return frozenset(f"torch.{name}" for name, function in OF_TORCH.items() if wanted(function))
+def functions(wanted: Callable[[Function], object], *roots: str) -> frozenset[str]:
+    """The dotted names of functions of the namespace ``torch`` itself, or as ``roots`` have them."""
+    names = [name for name, function in OF_TORCH.items() if wanted(function)]
+    return frozenset(f"{root}.{name}" for root in roots or ("torch",) for name in names)
 
 
 def _shares(function: Function) -> bool:
@@ -57,12 +58,10 @@ SHAPES = methods(
 ENLARGING = methods(lambda function: function.enlarges)
 # The dtypes that methods convert to.
 CASTS = {name: function.dtype for name, function in METHODS.items() if function.dtype not in ("", "?")}
-# Functions and methods that compute only with their first argument: the others are sizes, dimensions and the like.
-ALONE_FUNCTIONS = functions(lambda function: function.alone)
+# Methods that compute only with their tensor: the others are sizes, dimensions and the like.
 ALONE = methods(lambda function: function.alone or function.reduces)
 # Methods that few elements are left by, and those that add up all.
 REDUCING = methods(lambda function: function.reduces)
-REDUCING_FUNCTIONS = functions(lambda function: function.reduces)
 SUMS = methods(lambda function: function.reduces == "sum")
 
 # -- the host --------------------------------------------------------------------------------------
@@ -86,7 +85,6 @@ ONLY = methods(lambda function: function.only)
 EVERYWHERE = methods(lambda function: function.kernel == "same")
 EVERYWHERE_FUNCTIONS = functions(lambda function: function.kernel == "same")
 PASSIVE = methods(lambda function: function.kernel == "same" and function.counts is None)
-PASSIVE_FUNCTIONS = functions(lambda function: function.kernel == "same" and function.counts is None)
 # Those that a device has as well, but that may wait, copy or draw otherwise there.
 ON_DEVICE = frozenset(name for name, function in FUNCTIONS.items() if function.kernel == "own")
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from torchlint.catalogue.views import ALONE, ALONE_FUNCTIONS, CONSTRUCTORS, GENERATING, SHARING, SHARING_FUNCTIONS
+from torchlint.catalogue.views import ALONE, CONSTRUCTORS, GENERATING, SHARING, SHARING_FUNCTIONS, functions
+from torchlint.knowledge.factories import TORCH_FACTORIES
 
 # Functions that create arrays from sizes and numbers; not NumPy's random ones, whose generator is often seeded.
-ARRAY_FACTORIES = frozenset(
-    f"numpy.{name}"
-    for name in "zeros ones full empty eye identity arange linspace logspace tri zeros_like ones_like full_like "
-    "empty_like".split()
+ARRAY_FACTORIES = frozenset(name for name in TORCH_FACTORIES if ".random." not in name) | frozenset(
+    f"numpy.{name}" for name in "logspace tri zeros_like ones_like full_like empty_like".split()
 )
 GENERATORS = GENERATING | ARRAY_FACTORIES
 GENERATOR_NAMES = frozenset(name.rpartition(".")[2] for name in GENERATORS)
 # Functions that compute only with their first argument: the others are sizes, dimensions and the like.
-SINGLE = ALONE_FUNCTIONS | frozenset(
-    f"numpy.{name}"
-    for name in "triu tril concatenate stack hstack vstack roll flip reshape squeeze transpose tile diag rot90 "
-    "expand_dims cumsum sum mean split ravel".split()
-)
+SINGLE = functions(lambda function: function.alone, "torch", "numpy") | {"numpy.expand_dims"}
 SINGLE_METHODS = ALONE | {"astype"}
 VIEW_METHODS = SHARING | {"numpy"}
 # Arguments that say that the place, memory, a generator or a gradient matters, and not the content alone.

@@ -29,17 +29,8 @@ TORCH_FACTORIES = {
     "numpy.random.randint": "torch.randint",
     "numpy.random.permutation": "torch.randperm",
 }
-# NumPy's default dtypes.
-NUMPY_DTYPES = {
-    "numpy.zeros": "float64",
-    "numpy.ones": "float64",
-    "numpy.empty": "float64",
-    "numpy.eye": "float64",
-    "numpy.identity": "float64",
-    "numpy.linspace": "float64",
-    "numpy.random.randint": "int64",
-    "numpy.random.permutation": "int64",
-}
+# The dtypes of integers that NumPy draws.
+NUMPY_DTYPES = dict.fromkeys(("numpy.random.randint", "numpy.random.permutation"), "int64")
 # Methods of an array that only change its shape or dtype.
 ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())
 # Methods that fill a tensor, and the equivalent torch factories.

@@ -12,14 +12,11 @@ from torchlint.catalogue.views import (
     METADATA,
     ON_DEVICE,
     PASSIVE,
-    REDUCING,
     SHAPES,
     SHARING,
-    SHARING_FUNCTIONS,
+    functions,
     methods,
 )
-from torchlint.catalogue.views import PASSIVE_FUNCTIONS as PASSIVE_TENSOR_FUNCTIONS
-from torchlint.catalogue.views import REDUCING_FUNCTIONS as REDUCING_TENSOR_FUNCTIONS
 
 # Functions and methods that draw random numbers, and for which a device has kernels.
 DRAWING = ON_DEVICE & {name for name, function in FUNCTIONS.items() if function.draws}
@@ -28,24 +25,13 @@ FUNCTIONAL = frozenset(
     for name, function in FUNCTIONS.items()
     if "n" in function.where and function.kernel == "same"
 )
-# NumPy functions that torch also has, with the same or another name.
-NUMPY_FUNCTIONS = frozenset(
+# NumPy functions that torch also has, with the same or another name, and methods that only arrays have.
+NUMPY_FUNCTIONS = functions(lambda function: function.kernel == "same", "numpy") | frozenset(
     f"numpy.{name}"
-    for name in "abs absolute add all amax amin any arange argmax argmin argsort array asarray "
-    "ascontiguousarray ceil clip copy "
-    "concatenate cos cumsum divide equal exp expand_dims flip floor greater isnan less log log1p log2 "
-    "logical_and "
-    "logical_not logical_or max maximum mean min minimum multiply nan_to_num negative power prod ravel "
-    "repeat reshape roll "
-    "round sign sin sort sqrt square squeeze stack std subtract sum swapaxes tanh tile transpose tril "
-    "triu var vstack hstack "
-    "where zeros_like ones_like float32 float64 int64 float16 fliplr flipud rot90".split()
+    for name in "absolute array ascontiguousarray ceil copy divide equal expand_dims float16 float32 float64 fliplr "
+    "flipud greater int64 less log2 multiply nan_to_num negative ones_like power prod rot90 subtract zeros_like".split()
 )
-ARRAY_METHODS = frozenset(
-    "astype copy reshape transpose squeeze flatten ravel mean sum max min argmax argmin clip round std "
-    "var cumsum argsort all "
-    "any repeat swapaxes prod".split()
-)
+ARRAY_METHODS = frozenset({"astype", "copy", "prod"})
 # Words in a comment that show that the detour is intended.
 INTENT = (
     "mps",
@@ -82,9 +68,10 @@ COLLECTIVES = frozenset({"gather", "gather_for_metrics", "reduce", "all_gather",
 # Methods of a tensor on the host, or of an array, whose result may share its memory, so that nothing is read yet.
 VIEWS = SHARING | frozenset("numpy astype items values".split())
 # Functions that are handed a tensor or an array, and whose result may share its memory.
-VIEW_FUNCTIONS = SHARING_FUNCTIONS | frozenset(
-    "numpy.asarray numpy.ascontiguousarray numpy.squeeze numpy.reshape numpy.transpose numpy.expand_dims numpy.ravel "
-    "builtins.list builtins.tuple builtins.iter builtins.reversed typing.cast".split()
+VIEW_FUNCTIONS = (
+    functions(lambda function: function.shares, "torch", "numpy")
+    | {"numpy.ascontiguousarray", "numpy.expand_dims", "typing.cast"}
+    | frozenset(f"builtins.{name}" for name in "list tuple iter reversed".split())
 )
 # Methods that read the elements of a tensor on the host, or of an array.
 ELEMENT_READERS = (
@@ -115,7 +102,7 @@ PASSIVE_METHODS = (
 # What does not wait for a device, beside the functions above.
 PASSIVE_MODULES = ("numpy.", "math.", "time.", "os.", "random.", "tqdm.")
 PASSIVE_FUNCTIONS = (
-    PASSIVE_TENSOR_FUNCTIONS
+    functions(lambda function: function.kernel == "same" and function.counts is None)
     | FUNCTIONAL
     | frozenset(
         f"torch.{name}" for name in "no_grad inference_mode enable_grad zeros ones empty full is_tensor".split()
@@ -128,7 +115,7 @@ PASSIVE_CONTEXTS = frozenset(
 )
 # Functions that leave few elements of many, as some methods of tensors and arrays do; those of Python get a list.
 REDUCING_FUNCTIONS = (
-    REDUCING_TENSOR_FUNCTIONS
-    | frozenset(f"numpy.{name}" for name in (REDUCING | {"average", "median"}))
+    functions(lambda function: function.reduces, "torch", "numpy")
+    | {"numpy.average", "numpy.median"}
     | frozenset(f"builtins.{name}" for name in ("sum", "max", "min", "any", "all"))
 )
