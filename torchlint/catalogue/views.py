@@ -58,6 +58,10 @@ SHAPES = methods(
 ENLARGING = methods(lambda function: function.enlarges)
 # The dtypes that methods convert to.
 CASTS = {name: function.dtype for name, function in METHODS.items() if function.dtype not in ("", "?")}
+# The types of tensors, such as `torch.FloatTensor`, with their dtypes.
+TENSOR_TYPES = {
+    f"{'BFloat16' if name == 'bfloat16' else name.capitalize()}Tensor": dtype for name, dtype in CASTS.items()
+}
 # Methods that compute only with their tensor: the others are sizes, dimensions and the like.
 ALONE = methods(lambda function: function.alone or function.reduces)
 # Methods that few elements are left by, and those that add up all.

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from torchlint.catalogue.functions import OF_TORCH
-from torchlint.catalogue.views import ONLY, functions
+from torchlint.catalogue.views import ONLY, TENSOR_TYPES, functions
 
 LEGACY = {
-    f"torch.{prefix}{name}Tensor": device
+    f"torch.{prefix}{name}": device
     for prefix, device in (("", "cpu"), ("cuda.", "cuda"))
-    for name in ("", "Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Byte", "Char", "Bool")
+    for name in ("Tensor", *TENSOR_TYPES)
 }
 # The names of the types of tensors on the CPU; `Tensor` mostly occurs in annotations.
 CPU_TYPES = frozenset(name.rpartition(".")[2] for name, device in LEGACY.items() if device == "cpu") - {"Tensor"}
-_DTYPES = {
-    "": "float32",
-    "Float": "float32",
-    "Double": "float64",
-    "Half": "float16",
-    "BFloat16": "bfloat16",
-    "Long": "int64",
-    "Int": "int32",
-    "Short": "int16",
-    "Byte": "uint8",
-    "Char": "int8",
-    "Bool": "bool",
-}
-LEGACY_DTYPES = {name: _DTYPES[name.rpartition(".")[2].removesuffix("Tensor")] for name in LEGACY}
+LEGACY_DTYPES = {name: TENSOR_TYPES.get(name.rpartition(".")[2], "float32") for name in LEGACY}
 # Functions of the torch namespace whose result is not a single tensor.
 _NOT_TENSORS = ("number", "size", "flag", "other")
 _NOT_TENSOR_PREFIXES = ("get_", "set_", "is_")
