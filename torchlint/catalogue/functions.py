@@ -100,7 +100,7 @@ _TABLE: dict[str, Function] = {
     "storage_offset is_complex is_conj is_neg is_inference is_shared is_signed is_coalesced is_set_to": Function(
         gives="number"
     ),
-    "is_same_size has_names sparse_dim dense_dim": Function(gives="number"),
+    "is_same_size sparse_dim dense_dim": Function(gives="number"),
     # what the host waits for
     "equal": Function(gives="flag", waits=_EQUAL),
     "allclose": Function(gives="flag", waits=_CLOSE),
@@ -127,7 +127,9 @@ _TABLE: dict[str, Function] = {
     "eigh": Function(gives="list", waits=Wait("linalg", f"{_LINALG}: linalg_eigh", ("_linalg_eigh",))),
     "eigvalsh": Function(waits=Wait("linalg", f"{_LINALG}: linalg_eigvalsh", ("_linalg_eigvals",))),
     "lstsq": Function(waits=Wait("linalg", f"{_LINALG}: linalg_lstsq", ("linalg_lstsq",))),
-    "svd": Function(gives="list", waits=Wait("linalg", f"{_NATIVE}/cuda/linalg/BatchLinearAlgebraLib.cpp", times=2)),
+    "svd": Function(
+        gives="list", waits=Wait("linalg", f"{_NATIVE}/cuda/linalg/BatchLinearAlgebraLib.cpp: svd_cusolver", times=2)
+    ),
     "to_sparse": Function(
         "m", waits=Wait("to_sparse", f"{_NATIVE}/TensorConversions.cpp: dense_to_sparse", ("_to_sparse",))
     ),

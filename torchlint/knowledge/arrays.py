@@ -48,9 +48,9 @@ ARRAYS: dict[str, ArrayFact] = {
     **_named(
         "numpy",
         "tile repeat pad roll load stack concatenate vstack hstack dstack column_stack block append delete insert "
-        "unique sort argwhere bincount digitize cov corrcoef convolve fromfunction interp outer kron packbits unpackbits "
-        "atleast_1d atleast_2d atleast_3d reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis triu "
-        "tril diag diagonal random.permutation",
+        "unique sort argwhere bincount digitize cov corrcoef convolve fromfunction interp outer kron packbits "
+        "unpackbits atleast_1d atleast_2d atleast_3d reshape ravel transpose squeeze expand_dims swapaxes moveaxis "
+        "rollaxis triu tril diag diagonal random.permutation",
         ArrayFact(),
     ),
     "numpy.arange": ArrayFact(position=3, rank=1),
