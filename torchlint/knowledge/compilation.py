@@ -13,32 +13,14 @@ from torchlint.catalogue.views import REDUCING, functions, methods
 COMPILE = frozenset({"torch.compile"})
 # Decorators with which a function is traced as it stands; others, such as `torch.compiler.disable`, may prevent it.
 TRANSPARENT = frozenset(
-    {
-        "torch.compile",
-        "torch.no_grad",
-        "torch.enable_grad",
-        "torch.inference_mode",
-        "torch.autocast",
-        "torch.cuda.amp.autocast",
-        "builtins.staticmethod",
-        "builtins.classmethod",
-        "builtins.property",
-        "typing.override",
-        "typing_extensions.override",
-        "abc.abstractmethod",
-    }
+    "torch.compile torch.no_grad torch.enable_grad torch.inference_mode torch.autocast torch.cuda.amp.autocast "
+    "builtins.staticmethod builtins.classmethod builtins.property typing.override typing_extensions.override "
+    "abc.abstractmethod".split()
 )
 # What may be around a module without changing what its call runs; others, such as `torch.jit.script`, may.
 CONTAINERS = frozenset(
-    {
-        "torch.nn.ModuleList",
-        "torch.nn.ModuleDict",
-        "torch.nn.Sequential",
-        "collections.OrderedDict",
-        "builtins.dict",
-        "builtins.list",
-        "torch.compile",
-    }
+    "torch.nn.ModuleList torch.nn.ModuleDict torch.nn.Sequential collections.OrderedDict builtins.dict builtins.list "
+    "torch.compile".split()
 )
 # Functions through whose result a program goes, calling the modules that they get.
 ITERATING = frozenset({"builtins.enumerate", "builtins.zip", "builtins.reversed"})

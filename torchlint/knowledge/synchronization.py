@@ -65,26 +65,9 @@ CHECKING_METHODS = frozenset({"log_prob", "cdf", "icdf"})
 SELDOM_WORDS = frozenset(
     "debug verbose debugging nan isnan isinf overflow profile profiling done dones finished".split()
 )
-SELDOM_PHRASES = (
-    "should_log",
-    "log_now",
-    "do_log",
-    "is_log",
-    "should_print",
-    "log_step",
-    "should_save",
-    "should_eval",
-    "should_report",
-    "print_now",
-    "time_to",
-    "to_log",
-    "log_this",
-    "need_log",
-    "last_batch",
-    "is_last",
-    "should_sync",
-    "save_now",
-    "should_run",
+SELDOM_PHRASES = tuple(
+    "should_log log_now do_log is_log should_print log_step should_save should_eval should_report print_now time_to "
+    "to_log log_this need_log last_batch is_last should_sync save_now should_run".split()
 )
 SELDOM_CALLS = frozenset(
     "isnan isinf is_nan every_n_iters every_n every is_in_onnx_export is_tracing is_exporting".split()

@@ -47,25 +47,15 @@ TUPLE_FUNCTIONS = functions(lambda function: function.gives in ("pair", "list"))
 # Attributes of tensors that devices, dtypes, strings and numbers lack.
 TENSOR_USES = ONLY | {"shape", "ndim", "requires_grad", "is_cuda"}
 MODULE_BASES = frozenset(
-    {
-        "torch.nn.Module",
-        "pytorch_lightning.LightningModule",
-        "torch.nn.Sequential",
-        "torch.nn.ModuleList",
-        "torch.jit.ScriptModule",
-    }
+    "torch.nn.Module pytorch_lightning.LightningModule torch.nn.Sequential torch.nn.ModuleList "
+    "torch.jit.ScriptModule".split()
 )
 LIGHTNING_BASES = frozenset({"pytorch_lightning.LightningModule", "pytorch_lightning.core.LightningModule"})
 # Framework classes that move model and batches to the device.
 FRAMEWORK_BASES = LIGHTNING_BASES | {"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"}
 DATASET_BASES = frozenset(
-    {
-        "torch.utils.data.Dataset",
-        "torch.utils.data.IterableDataset",
-        "torchvision.datasets.VisionDataset",
-        "torchvision.datasets.ImageFolder",
-        "torchvision.datasets.DatasetFolder",
-    }
+    "torch.utils.data.Dataset torch.utils.data.IterableDataset torchvision.datasets.VisionDataset "
+    "torchvision.datasets.ImageFolder torchvision.datasets.DatasetFolder".split()
 )
 # What gives parts of the dataset that is its first argument.
 DATASET_PARTS = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
