@@ -98,23 +98,9 @@ TUPLES: dict[str, tuple[ArrayFact | None, ...]] = {
 
 # numpy.random and Generator methods, which return an ndarray only if a size is passed: its positional index.
 RANDOM_SIZE: dict[str, int] = {
-    "randint": 2,
-    "integers": 2,
-    "normal": 2,
-    "uniform": 2,
-    "choice": 1,
-    "random": 0,
-    "random_sample": 0,
-    "standard_normal": 0,
-    "binomial": 2,
-    "poisson": 1,
-    "beta": 2,
-    "gamma": 2,
-    "exponential": 1,
-    "laplace": 2,
-    "lognormal": 2,
-    "rand": 0,
-    "randn": 0,
+    **dict.fromkeys("random random_sample standard_normal rand randn".split(), 0),
+    **dict.fromkeys("choice poisson exponential".split(), 1),
+    **dict.fromkeys("randint integers normal uniform binomial beta gamma laplace lognormal".split(), 2),
 }
 RANDOM_INTEGER = frozenset({"randint", "integers", "binomial", "poisson"})
 RANDOM_UNKNOWN_DTYPE = frozenset({"choice"})

@@ -11,24 +11,19 @@ LIKE_FACTORIES = frozenset(name for name in GENERATING if name.endswith("_like")
 CONSTRUCTOR_NAMES = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
 # NumPy factories, and the equivalent torch factories.
 TORCH_FACTORIES = {
-    "numpy.zeros": "torch.zeros",
-    "numpy.ones": "torch.ones",
-    "numpy.full": "torch.full",
-    "numpy.empty": "torch.empty",
-    "numpy.eye": "torch.eye",
+    **{f"numpy.{name}": f"torch.{name}" for name in "zeros ones full empty eye arange linspace".split()},
+    **{f"numpy.random.{name}": f"torch.{name}" for name in "rand randn normal randint".split()},
+    **dict.fromkeys(("numpy.random.random", "numpy.random.random_sample", "numpy.random.uniform"), "torch.rand"),
     "numpy.identity": "torch.eye",
-    "numpy.arange": "torch.arange",
-    "numpy.linspace": "torch.linspace",
-    "numpy.random.rand": "torch.rand",
-    "numpy.random.random": "torch.rand",
-    "numpy.random.random_sample": "torch.rand",
-    "numpy.random.randn": "torch.randn",
     "numpy.random.standard_normal": "torch.randn",
-    "numpy.random.normal": "torch.normal",
-    "numpy.random.uniform": "torch.rand",
-    "numpy.random.randint": "torch.randint",
     "numpy.random.permutation": "torch.randperm",
 }
+# Functions that create arrays from sizes and numbers; not NumPy's random ones, whose generator is often seeded.
+ARRAY_FACTORIES = frozenset(name for name in TORCH_FACTORIES if ".random." not in name) | frozenset(
+    f"numpy.{name}" for name in "logspace tri zeros_like ones_like full_like empty_like".split()
+)
+GENERATORS = GENERATING | ARRAY_FACTORIES
+GENERATOR_NAMES = frozenset(name.rpartition(".")[2] for name in GENERATORS)
 # The dtypes of integers that NumPy draws.
 NUMPY_DTYPES = dict.fromkeys(("numpy.random.randint", "numpy.random.permutation"), "int64")
 # Methods of an array that only change its shape or dtype.

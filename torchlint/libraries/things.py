@@ -157,7 +157,7 @@ class Things:
         if given.name in ("item", "tolist"):
             return NUMBER if given.name == "item" else collection(NUMBER)
         origin = given.receiver.origin
-        return Value(Kind.ARRAY, origin=origin if given.name in SHARING - CASTS.keys() else computed(origin))
+        return Value(Kind.ARRAY, origin=origin if given.name in _VIEWS else computed(origin))
 
     def _shape(self, given: Arguments) -> Value:
         return NUMBER
@@ -317,6 +317,7 @@ class Things:
         )
 
 
+_VIEWS = SHARING - CASTS.keys()
 _SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
 _SAME_UNKNOWN = frozenset("cuda to train eval detach float long half double int".split())
 _OF_DICTS = {

@@ -15,7 +15,7 @@ from torchlint.analysis.things.move import Move, Moves
 from torchlint.analysis.values.content import is_factory, is_marked
 from torchlint.analysis.values.lattice import Kind
 from torchlint.catalogue.views import METADATA, RANDOM
-from torchlint.knowledge.content import GENERATOR_NAMES
+from torchlint.knowledge.factories import GENERATOR_NAMES
 from torchlint.rules.copies._factories import Factories
 from torchlint.rules.copies._move_gains import MoveGains
 

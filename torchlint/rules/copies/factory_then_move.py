@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.catalogue.views import GENERATING
-from torchlint.knowledge.content import GENERATORS
+from torchlint.knowledge.factories import GENERATORS
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import of_library

@@ -202,7 +202,7 @@ class Uploads:
         if isinstance(parent, cst.Attribute) and parent.value is name:
             called = isinstance(self._module.parent(parent), cst.Call)
             in_place = called and parent.attr.value.endswith("_") and not parent.attr.value.endswith("__")
-            own = not called and parent.attr.value not in META_ATTRIBUTES | TENSOR_ATTRIBUTES
+            own = not called and parent.attr.value not in _ATTRIBUTES
             return in_place or (whole and own)
         if isinstance(parent, cst.Subscript) and parent.value is name:
             stored = isinstance(self._module.parent(parent), cst.AssignTarget)
@@ -239,5 +239,6 @@ def _pins_itself(moved: cst.BaseExpression) -> bool:
     return any(method(node) == "pin_memory" for node in (moved, *descendants(moved)))
 
 
+_ATTRIBUTES = META_ATTRIBUTES | TENSOR_ATTRIBUTES
 # What pins what a move copies, as following the program shows it.
 _FOLLOWED: dict[str | None, Pinned] = {"pinned batch": "elsewhere", "pageable batch": False, "made": False}
