@@ -48,18 +48,11 @@ INTENT = (
 EXPORTING = frozenset(
     {"torch.onnx.is_in_onnx_export", "torch.jit.is_tracing", "torch.compiler.is_exporting", "torch.export.is_exporting"}
 )
-# A variable of unknown value with one of these words in its name is assumed to hold a device.
-DEVICE_WORDS = frozenset({"device", "dev", "cuda", "gpu", "rank"})
-# Accelerators other than CUDA devices: reads synchronize as well, but data loaders support neither pinned memory nor
-# asynchronous copies for them.
-OTHER_ACCELERATORS = ("mps", "xpu", "hpu", "npu", "mtia")
 # Methods that only change the shape of a value.
 FORM_METHODS = (SHAPES - ENLARGING) | {"numpy"}
 # Names of tables that are indexed with a value from the device.
 NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
 
-# Frameworks that move model and batches to the device themselves.
-FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")
 # The names of the objects that run Accelerate and Fabric, and their methods whose results, from all processes, are on
 # the device of the argument.
 RUNNERS = frozenset({"accelerator", "fabric"})
