@@ -236,9 +236,20 @@ _TABLE: dict[str, Function] = {
 FUNCTIONS: dict[str, Function] = {name: function for names, function in _TABLE.items() for name in names.split()}
 METHODS = {name: function for name, function in FUNCTIONS.items() if "m" in function.where}
 OF_TORCH = {name: function for name, function in FUNCTIONS.items() if "f" in function.where}
+_OTHER = Function()
 # Attributes of tensors that tell how they are stored, and those that are tensors with the same memory.
 META_ATTRIBUTES = frozenset(
     "shape dtype device ndim requires_grad is_cuda grad_fn layout is_leaf names itemsize nbytes is_sparse "
     "is_quantized".split()
 )
 TENSOR_ATTRIBUTES = frozenset({"data", "grad", "T", "mT", "H", "mH", "real", "imag"})
+
+
+def function_named(name: str) -> Function:
+    """The record of a function or method, by the last part of its name; an empty one if there is none."""
+    return FUNCTIONS.get(name, _OTHER)
+
+
+def method_named(name: str) -> Function:
+    """The record of a method of tensors; an empty one if there is none."""
+    return METHODS.get(name, _OTHER)

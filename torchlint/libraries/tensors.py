@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from torchlint.catalogue.functions import METHODS
+from torchlint.catalogue.functions import method_named
 from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.values import (
@@ -46,7 +46,7 @@ class Tensors:
         special = _METHODS.get(name)
         if special is not None:
             return special(self, given)
-        owner, known = given.receiver, METHODS.get(name, _OTHER)
+        owner, known = given.receiver, method_named(name)
         if known.place == "host":
             return self._read(given)
         if known.waits is not None and self._state.on_device(owner) and (owner.sure or name == "nonzero"):
@@ -68,7 +68,7 @@ class Tensors:
         return self._result(given)
 
     def _result(self, given: Arguments) -> Value:
-        owner, known = given.receiver, METHODS.get(given.name, _OTHER)
+        owner, known = given.receiver, method_named(given.name)
         on_device = device_of(given.all) is Place.ACCELERATOR
         device = Place.ACCELERATOR if on_device else owner.device or Place.UNKNOWN
         keeps = known.keeps != "" and not known.dtype
@@ -193,7 +193,6 @@ def gives_pair(known: Function, others: Sequence[Value]) -> bool:
     return known.gives == "pair" or (known.gives == "pair with dim" and bool(others))
 
 
-_OTHER = Function()  # a method that is not in the catalogue
 _NUMBERS = ("alpha", "beta", "value")  # arguments by name that are numbers, of functions that also take tensors
 _METHODS = {
     "backward": Tensors._backward,

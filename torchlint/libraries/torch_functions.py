@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchlint.catalogue.functions import FUNCTIONS, OF_TORCH
+from torchlint.catalogue.functions import OF_TORCH, function_named
 from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.values import (
@@ -172,7 +172,7 @@ class TorchFunctions:
 
     def _functional(self, given: Arguments) -> Value:
         state, first = self._state, given.get(0)
-        self._tensors.numbers(FUNCTIONS.get(given.name, _OTHER), given, [*given.values[1:], *given.named.values()])
+        self._tensors.numbers(function_named(given.name), given, [*given.values[1:], *given.named.values()])
         if given.name in ("clip_grad_norm_", "clip_grad_norm", "parameters_to_vector"):
             if given.named.get("error_if_nonfinite", NONE).detail is True:
                 state.happen(given.node, given.scope, forms.NONFINITE)
@@ -194,10 +194,10 @@ class TorchFunctions:
     # -- tensors -----------------------------------------------------------------------------------
 
     def _of_tensors(self, dotted: str, given: Arguments) -> Value:
-        known_ = FUNCTIONS.get(given.name, _OTHER)
-        if given.name in _TYPES or (known_.made and not given.name.endswith("_like")):
-            return self._factory(known_, given)
-        if known_.about_storage or (given.name.startswith("is_") and known_.waits is None):
+        record = function_named(given.name)
+        if given.name in _TYPES or (record.made and not given.name.endswith("_like")):
+            return self._factory(record, given)
+        if record.about_storage or (given.name.startswith("is_") and record.waits is None):
             return FLAG
         state, node = self._state, given.node
         device = device_of(given.all)
@@ -205,24 +205,24 @@ class TorchFunctions:
         if given.name.endswith("_like") and chosen is not None:
             return tensor(chosen, origin=state.origin("made", node))
         if device is Place.ACCELERATOR or (device is Place.UNKNOWN and not state.worker):
-            self._waits(known_, dotted, given)
-        if known_.gives == "flag":
+            self._waits(record, dotted, given)
+        if record.gives == "flag":
             return FLAG
         if not tensors.gives_tensor(given.name):
             return UNKNOWN
         if given.name in ("split", "narrow"):
             self._tensors.sizes(given.values[1:], given)
         if "input" not in given.named:
-            self._tensors.numbers(known_, given, [*given.values[1:], *given.named.values()])
+            self._tensors.numbers(record, given, [*given.values[1:], *given.named.values()])
         place = device or Place.UNKNOWN
-        if gives_pair(known_, given.all[1:]) and (known_.gives == "pair" or given.get(1).kind is not Kind.TENSOR):
+        if gives_pair(record, given.all[1:]) and (record.gives == "pair" or given.get(1).kind is not Kind.TENSOR):
             return sequence([tensor(place), tensor(place)])
-        if known_.gives == "list":
+        if record.gives == "list":
             return collection(tensor(place))
-        return tensor(place, detail=MASK if known_.makes_mask else None, origin=_origin(given, place))
+        return tensor(place, detail=MASK if record.makes_mask else None, origin=_origin(given, place))
 
-    def _waits(self, known_: Function, dotted: str, given: Arguments) -> None:
-        wait = (known_.waits is not None and not known_.place) or (given.name == "where" and len(given.all) == 1)
+    def _waits(self, record: Function, dotted: str, given: Arguments) -> None:
+        wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
             self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
@@ -241,10 +241,10 @@ class TorchFunctions:
         if self._state.is_on_device(targets) and any(value.kind in (Kind.LIST, Kind.TUPLE) for value in lengths):
             self._state.happen(given.node, given.scope, forms.CTC_LENGTHS)
 
-    def _factory(self, known_: Function, given: Arguments) -> Value:
+    def _factory(self, record: Function, given: Arguments) -> Value:
         """``torch.zeros`` and the like, ``torch.tensor`` and the like."""
         device = self._factory_device(given)
-        if given.name in _TYPES or known_.made in ("data", "number", "buffer"):
+        if given.name in _TYPES or record.made in ("data", "number", "buffer"):
             return self._of_data(given, device)
         self._tensors.sizes(given.all, given)
         mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
@@ -291,7 +291,6 @@ def _origin(given: Arguments, place: Place) -> Origin | None:
     return computed(next(found, None)) if place is Place.HOST else None
 
 
-_OTHER = Function()  # a function that is not in the catalogue
 _TYPES = tensors.CPU_TYPES | {"Tensor"}
 # On the host, whatever the default device is.
 _SHARING = tensors.CPU_TYPES | {name for name, function in OF_TORCH.items() if function.place == "host"}

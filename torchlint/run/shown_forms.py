@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from torchlint.catalogue.functions import FUNCTIONS
-from torchlint.catalogue.records import Function
+from torchlint.catalogue.functions import function_named
 from torchlint.knowledge import forms
 from torchlint.knowledge.forms import Form
 from torchlint.project.followed import Range
@@ -102,7 +101,7 @@ def _call(node: ast.Call, kind: str) -> Named | None:
         return Named(forms.BLOCKING) if name in _MOVES else None
     if name == "format" and _is_text(function.value):
         return Named(forms.FORMATTED)
-    known = FUNCTIONS.get(name, Function())
+    known = function_named(name)
     if known.place == "host" and known.waits is not None:
         return Named(forms.READ_METHOD, name)
     if known.waits is not None or name == "where":

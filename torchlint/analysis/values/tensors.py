@@ -13,8 +13,7 @@ from torchlint.analysis.values.devices import moved_to, of_operands
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.factories import factory, legacy
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Value
-from torchlint.catalogue.functions import METHODS, OF_TORCH, TENSOR_ATTRIBUTES
-from torchlint.catalogue.records import Function
+from torchlint.catalogue.functions import TENSOR_ATTRIBUTES, function_named, method_named
 from torchlint.catalogue.views import CASTS, FACTORIES, METADATA, functions
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.loaders import LOADERS
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
 
 _FROM_HOST = functions(lambda function: function.made and function.place == "host")
-_OF_HOST = ("number", "size", "flag", "none", "other")
-_OTHER = Function()  # a method that is not in the catalogue
+_OF_HOST = ("number", "size", "none", "other")
 
 
 def call(values: Values, node: cst.Call, name: str) -> Value | None:
@@ -60,7 +58,7 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
         element = Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if root == "torch" and known.gives_tensor(last) and last[:1].islower():
-        mask = OF_TORCH.get(last, _OTHER).gives == "mask" and keyword(node, "out") is None
+        mask = function_named(last).gives == "mask" and keyword(node, "out") is None
         dtype = "bool" if mask else None
         return Value(Kind.TENSOR, of_operands(values, node), dtype=dtype, sure=True, origin=node, source=name)
     if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special") or name in known.NORMS:
@@ -143,14 +141,14 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     if base.kind is Kind.DICT:
         return _dict_method(base, node, name)
     if base.kind is Kind.UNKNOWN:
-        return _located_method(values, base, node, name) if base.located else _unknown_method(values, node, name)
+        return _located_method(values, base, node, name) if base.located else _unrecordmethod(values, node, name)
     return _sure_tensor(node, name)
 
 
 def _located_method(values: Values, base: Value, node: cst.Call, name: str) -> Value | None:
     """Methods of a value of which only the device is known: a tensor, a model, or a container of tensors."""
-    method = METHODS.get(name, _OTHER)
-    if method.kernel == "same" or method.gives in _OF_HOST or method.made or name in ("to", "cpu", "cuda"):
+    record = method_named(name)
+    if record.kernel == "same" or record.gives in _OF_HOST or record.made or name in ("to", "cpu", "cuda"):
         return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # only tensors have such methods
     if name in ("train", "eval", "apply"):
         return base
@@ -160,7 +158,7 @@ def _located_method(values: Values, base: Value, node: cst.Call, name: str) -> V
     return base if name in ("get", "pop") else None
 
 
-def _unknown_method(values: Values, node: cst.Call, name: str) -> Value | None:
+def _unrecordmethod(values: Values, node: cst.Call, name: str) -> Value | None:
     """Methods whose names alone tell what they return."""
     if name == "type" and values.device_evidence.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
@@ -228,21 +226,21 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
         where = moved_to(values, node)
         moved = base if where is None else base._replace(device=where, batch=False)
         return moved._replace(dtype=_converted(values, base, node, name), origin=node, fresh=False)
-    method = METHODS.get(name, _OTHER)
-    if method.gives in _OF_HOST:
-        return _host(base, node, name, method.gives)
-    if method.gives in ("pair", "list") or (method.gives == "pair with dim" and node.args):
+    record = method_named(name)
+    if record.gives in _OF_HOST:
+        return _host(base, node, name, record.gives)
+    if record.gives in ("pair", "list") or (record.gives == "pair with dim" and node.args):
         element = base._replace(fresh=False, origin=node, elements=None, batch=False, dtype=None, rank=None)
         return Value(Kind.TUPLE, element=element, origin=node)
     if name in CASTS:
         return base._replace(dtype=CASTS[name], origin=node, fresh=False, rank=base.rank)
-    if method.keeps == "content":
+    if record.keeps == "content":
         return base._replace(origin=node, fresh=False)
     if _flattens(node, name):
         return base._replace(origin=node, fresh=False, elements=None, rank=1)
     if name == "type":
         return _typed(values, base, node)
-    if method.made or name == "type_as":
+    if record.made or name == "type_as":
         other = values.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, other.device, sure=base.sure, origin=node)
     rank = base.rank + 1 if name == "unsqueeze" and base.rank is not None else None
@@ -253,13 +251,13 @@ def _result_dtype(values: Values, base: Value, node: cst.Call) -> str | None:
     """The dtype of what a method returns; ``x.view(torch.int32)`` reads the bytes as another one."""
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
-    method = METHODS.get(name, _OTHER)
-    if method.gives == "mask" or (name in ("any", "all") and base.dtype == "bool"):
+    record = method_named(name)
+    if record.gives == "mask" or (name in ("any", "all") and base.dtype == "bool"):
         return "bool"
     if name == "view" and any("type" in (dotted(arg.value) or "") for arg in node.args):
         return None
     reads = name == "view" and any(values.value(arg.value).kind is Kind.DTYPE for arg in node.args)
-    return base.dtype if method.keeps and not reads else None
+    return base.dtype if record.keeps and not reads else None
 
 
 def _typed(values: Values, base: Value, node: cst.Call) -> Value:
@@ -305,7 +303,7 @@ def _host(base: Value, node: cst.Call, name: str, gives: str) -> Value:
         return Value(Kind.LIST, origin=node, fresh=True)
     if gives == "none":
         return Value(Kind.NONE)
-    return SCALAR if name == "item" or gives in ("number", "flag") else UNKNOWN
+    return SCALAR if name == "item" or gives == "number" else UNKNOWN
 
 
 def _module_method(values: Values, base: Value, node: cst.Call, name: str) -> Value:
