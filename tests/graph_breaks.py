@@ -27,6 +27,7 @@ FUNCTIONS = {
     "torch.unique_consecutive": "torch.unique_consecutive(x)",
     "torch.masked_select": "torch.masked_select(x, x > 0)",
     "torch.bincount": "torch.bincount(n.flatten())",
+    "torch.is_nonzero": "torch.is_nonzero(x.sum())",
     "logging.debug": "logging.debug('a')",
     "logging.info": "logging.info('a')",
     "logging.warning": "logging.warning('a')",
@@ -67,6 +68,9 @@ METHODS = {
     "nonzero": "x.nonzero()",
     "unique": "x.unique()",
     "masked_select": "x.masked_select(x > 0)",
+    "argwhere": "x.argwhere()",
+    "unique_consecutive": "x.unique_consecutive()",
+    "bincount": "n.flatten().bincount()",
 }
 CONVERSIONS = {
     "builtins.float": "float(x.sum())",

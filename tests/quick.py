@@ -20,6 +20,9 @@ QUICK = {
     "syntax and values": """test_flow test_guards test_light test_module_files test_names test_positions
         test_recursion test_systems test_values""",
     "heat": "test_circumstances test_heat test_read_costs test_reads test_rounds test_test_code",
+    "catalogue": """test_catalogue::test_no_function_is_written_down_twice
+        test_catalogue::test_what_waits_names_the_place_that_shows_it
+        test_catalogue::test_every_kind_of_count_has_its_advice""",
     "prefilters": "test_screening test_text_index",
     "rules": """test_dead_flags test_fused test_registry test_rules
         test_fixtures::test_marked_lines_are_found_and_all_others_are_silent

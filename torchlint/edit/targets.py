@@ -14,9 +14,9 @@ from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, FirstMove
 from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.catalogue.views import CASTS
 from torchlint.edit.editor import Editor, Unfixable
 from torchlint.edit.proof import MERGED, ON_META, TARGET, Proof
-from torchlint.knowledge.tensors import CASTS
 from torchlint.model import Edit
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from torchlint.catalogue.functions import META_ATTRIBUTES, METHODS, TENSOR_ATTRIBUTES
 from torchlint.engine.containers import ANY_FIELD
 from torchlint.engine.frames import Scope
 from torchlint.engine.union import join, join_all
@@ -136,13 +137,13 @@ class Attributes:
             return Value(Kind.DEVICE, device=owner.device if owner.device is not Place.UNKNOWN else unknown)
         if name == "shape":
             return SHAPE
-        if name in known.META_ATTRIBUTES:
+        if name in META_ATTRIBUTES:
             return FLAG if name in ("is_cuda", "requires_grad") else UNKNOWN
         device = owner.device or Place.UNKNOWN
-        if name in known.SAME_TENSOR:
+        if name in TENSOR_ATTRIBUTES:
             return tensor(device, sure=owner.sure, origin=owner.origin)
         in_place = name.endswith("_") or (owner.sure and name.startswith(("new_", "logical_", "bitwise_")))
-        if name in known.TENSOR_METHODS or in_place:
+        if name in METHODS or name in _OF_DICTS or in_place:
             return Value(Kind.METHOD, name, receiver=owner)
         detail = MOVED if owner.detail == MOVED else None
         return tensor(device, sure=name in known.TENSOR_FIELDS, detail=detail, origin=owner.origin)
@@ -198,6 +199,7 @@ class Attributes:
 
 
 _MAPPING = frozenset("update get items keys values pop setdefault".split())
+_OF_DICTS = _MAPPING - {"setdefault"}  # what is taken for a tensor may be a dict of tensors
 _OF_CLASSES = frozenset("apply from_pretrained load_from_checkpoint".split())
 _OF_LIBRARY_MODULES = frozenset("weight bias module model encoder decoder backbone".split())
 _OF_DISTRIBUTIONS = frozenset("mean probs logits variance stddev loc scale".split())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchlint.catalogue.views import ONLY
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.unclear import unclear
 from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Kind, Place, Value, constant, tensor
@@ -251,7 +252,7 @@ def _is_used_as_tensor(node: ast.AST, name: str) -> bool:
         part for part in ast.walk(node) if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
     )
     used = {part.attr for part in attributes if part.value.id == name}  # type: ignore[attr-defined]
-    return not used.isdisjoint(known.SURE_METHODS | {"shape", "size", "device", "dim"})
+    return not used.isdisjoint(ONLY | {"shape", "size", "device", "dim"})
 
 
 def _is_definition(value: Value) -> bool:

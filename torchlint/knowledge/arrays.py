@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from torchlint.catalogue.views import CASTS, REDUCING
+
 
 class ArrayFact(NamedTuple):
     """The result of a call that returns an ndarray.
@@ -43,26 +45,21 @@ ARRAYS: dict[str, ArrayFact] = {
     **_named("numpy", "hanning hamming blackman bartlett kaiser", ArrayFact("float64", rank=1)),
     **_named("numpy", "array zeros_like ones_like empty_like fromfile fromstring fromiter", ArrayFact(position=1)),
     **_named("numpy", "full full_like", ArrayFact(position=2)),
-    **_named("numpy", "tile repeat pad roll load", ArrayFact()),
-    **_named("numpy", "stack concatenate vstack hstack dstack column_stack block append delete insert", ArrayFact()),
-    **_named("numpy", "unique sort argwhere bincount digitize cov corrcoef convolve", ArrayFact()),
-    **_named("numpy", "fromfunction interp outer kron packbits unpackbits", ArrayFact()),
+    **_named(
+        "numpy",
+        "tile repeat pad roll load stack concatenate vstack hstack dstack column_stack block append delete insert "
+        "unique sort argwhere bincount digitize cov corrcoef convolve fromfunction interp outer kron packbits "
+        "unpackbits atleast_1d atleast_2d atleast_3d reshape ravel transpose squeeze expand_dims swapaxes moveaxis "
+        "rollaxis triu tril diag diagonal random.permutation",
+        ArrayFact(),
+    ),
     "numpy.arange": ArrayFact(position=3, rank=1),
     "numpy.frombuffer": ArrayFact(position=1, unshareable=True),
     "numpy.broadcast_to": _UNSHAREABLE,
     **_named("numpy", "asarray ascontiguousarray asfortranarray asanyarray", ArrayFact(position=1)),
-    **_named("numpy", "atleast_1d atleast_2d atleast_3d", ArrayFact()),
-    **_named(
-        "numpy",
-        "reshape ravel transpose squeeze expand_dims swapaxes moveaxis rollaxis",
-        ArrayFact(),
-    ),
-    **_named("numpy", "triu tril diag diagonal", ArrayFact()),
     **_named("numpy", "flip fliplr flipud rot90 memmap", _UNSHAREABLE),
-    **_named("numpy.fft", "fft ifft fft2 ifft2 rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()),
-    **_named("numpy.fft", "fftn ifftn", ArrayFact()),
+    **_named("numpy.fft", "fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 fftshift fftfreq rfftfreq", ArrayFact()),
     **_named("numpy.linalg", "inv pinv cholesky", ArrayFact()),
-    "numpy.random.permutation": ArrayFact(),
     "cv2.imread": ArrayFact("uint8"),
     **_named("cv2", "cvtColor resize imdecode flip dilate erode medianBlur rotate blur", ArrayFact(destination=2)),
     **_named("cv2", "applyColorMap", ArrayFact(destination=2)),
@@ -77,16 +74,8 @@ ARRAYS: dict[str, ArrayFact] = {
     **_named("skimage.color", "rgb2gray gray2rgb", _SHARED),  # some versions return the same image
     **_named("skimage.util", "img_as_float img_as_float32 img_as_ubyte", _SHARED),
     **_named("matplotlib.pyplot", "imread", ArrayFact(readonly=True)),
-    **_named(
-        "scipy.signal",
-        "resample lfilter filtfilt convolve medfilt fftconvolve sosfilt",
-        ArrayFact(),
-    ),
-    **_named(
-        "scipy.ndimage",
-        "zoom shift map_coordinates",
-        ArrayFact(destination=2),
-    ),
+    **_named("scipy.signal", "resample lfilter filtfilt convolve medfilt fftconvolve sosfilt", ArrayFact()),
+    **_named("scipy.ndimage", "zoom shift map_coordinates", ArrayFact(destination=2)),
     "scipy.ndimage.gaussian_filter": ArrayFact(destination=3),
     **_named("scipy.ndimage", "rotate affine_transform distance_transform_edt", ArrayFact(destination=4)),
     "scipy.special.softmax": ArrayFact(),
@@ -109,23 +98,9 @@ TUPLES: dict[str, tuple[ArrayFact | None, ...]] = {
 
 # numpy.random and Generator methods, which return an ndarray only if a size is passed: its positional index.
 RANDOM_SIZE: dict[str, int] = {
-    "randint": 2,
-    "integers": 2,
-    "normal": 2,
-    "uniform": 2,
-    "choice": 1,
-    "random": 0,
-    "random_sample": 0,
-    "standard_normal": 0,
-    "binomial": 2,
-    "poisson": 1,
-    "beta": 2,
-    "gamma": 2,
-    "exponential": 1,
-    "laplace": 2,
-    "lognormal": 2,
-    "rand": 0,
-    "randn": 0,
+    **dict.fromkeys("random random_sample standard_normal rand randn".split(), 0),
+    **dict.fromkeys("choice poisson exponential".split(), 1),
+    **dict.fromkeys("randint integers normal uniform binomial beta gamma laplace lognormal".split(), 2),
 }
 RANDOM_INTEGER = frozenset({"randint", "integers", "binomial", "poisson"})
 RANDOM_UNKNOWN_DTYPE = frozenset({"choice"})
@@ -142,11 +117,7 @@ ELEMENTWISE = frozenset(
     "cumprod diff gradient "
     "heaviside hypot sort unwrap isin matmul".split()
 )
-REDUCTIONS = frozenset(
-    "sum mean std var min max amin amax prod median percentile quantile argmax argmin any all nanmean "
-    "nansum nanmax nanmin "
-    "average count_nonzero ptp".split()
-)
+REDUCTIONS = (REDUCING - {"norm"}) | frozenset("median percentile quantile nanmax nanmin average ptp".split())
 
 # Methods of an ndarray, which return an ndarray; whether its memory is new is another question (`numpy_memory`).
 METHODS_NEW = frozenset("copy flatten repeat clip cumsum cumprod argsort take choose compress dot".split())
@@ -175,21 +146,9 @@ CONVERTERS = frozenset(f"numpy.{name}" for name in "asarray ascontiguousarray as
 # Parameters of other libraries that take an array to fill, and to return.
 OUTPUTS = frozenset("out dst output distances indices".split())
 DTYPE_NAMES: dict[str, str] = {
-    **{f"numpy.{name}": name for name in DTYPES},
+    **{f"numpy.{name}": dtype for name, dtype in SCALAR_TYPES.items()},
     **{f"torch.{name}": name for name in DTYPES},
-    "torch.bfloat16": "bfloat16",
-    "torch.float": "float32",
-    "torch.double": "float64",
-    "torch.half": "float16",
-    "torch.long": "int64",
-    "torch.int": "int32",
-    "torch.short": "int16",
-    "numpy.single": "float32",
-    "numpy.double": "float64",
-    "numpy.half": "float16",
-    "numpy.bool_": "bool",
-    "numpy.float_": "float64",
-    "numpy.int_": "int64",
+    **{f"torch.{name}": dtype for name, dtype in CASTS.items()},
     "builtins.float": "float64",
     "builtins.int": "int64",
     "builtins.bool": "bool",

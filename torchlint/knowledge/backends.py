@@ -169,13 +169,4 @@ DETECTION = "torchvision.models.detection."
 # Sample data sets whose images all have the same size.
 FIXED_DATASETS = frozenset("MNIST FashionMNIST KMNIST EMNIST QMNIST CIFAR10 CIFAR100 SVHN STL10 USPS".split())
 # Trainers that set the benchmark flag themselves, or tune in another way.
-OWN_TUNING = (
-    "pytorch_lightning",
-    "lightning",
-    "composer",
-    "mmengine",
-    "mmcv",
-    "detectron2",
-    "max-autotune",
-    "fastai",
-)
+OWN_TUNING = tuple("pytorch_lightning lightning composer mmengine mmcv detectron2 max-autotune fastai".split())

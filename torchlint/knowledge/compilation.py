@@ -8,35 +8,19 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from torchlint.catalogue.views import REDUCING, functions, methods
+
 COMPILE = frozenset({"torch.compile"})
 # Decorators with which a function is traced as it stands; others, such as `torch.compiler.disable`, may prevent it.
 TRANSPARENT = frozenset(
-    {
-        "torch.compile",
-        "torch.no_grad",
-        "torch.enable_grad",
-        "torch.inference_mode",
-        "torch.autocast",
-        "torch.cuda.amp.autocast",
-        "builtins.staticmethod",
-        "builtins.classmethod",
-        "builtins.property",
-        "typing.override",
-        "typing_extensions.override",
-        "abc.abstractmethod",
-    }
+    "torch.compile torch.no_grad torch.enable_grad torch.inference_mode torch.autocast torch.cuda.amp.autocast "
+    "builtins.staticmethod builtins.classmethod builtins.property typing.override typing_extensions.override "
+    "abc.abstractmethod".split()
 )
 # What may be around a module without changing what its call runs; others, such as `torch.jit.script`, may.
 CONTAINERS = frozenset(
-    {
-        "torch.nn.ModuleList",
-        "torch.nn.ModuleDict",
-        "torch.nn.Sequential",
-        "collections.OrderedDict",
-        "builtins.dict",
-        "builtins.list",
-        "torch.compile",
-    }
+    "torch.nn.ModuleList torch.nn.ModuleDict torch.nn.Sequential collections.OrderedDict builtins.dict builtins.list "
+    "torch.compile".split()
 )
 # Functions through whose result a program goes, calling the modules that they get.
 ITERATING = frozenset({"builtins.enumerate", "builtins.zip", "builtins.reversed"})
@@ -74,9 +58,14 @@ OUTPUT = Break(
 HOST = Break("the compiler does not trace it", "call it outside of the compiled code")
 DRAW = Break("the compiler does not trace it", "draw with `torch.rand`, or outside of the compiled code")
 
-METHODS = {"item": READ, "tolist": LIST, "nonzero": SHAPE, "unique": SHAPE, "masked_select": SHAPE}
+METHODS = {
+    **dict.fromkeys(methods(lambda function: function.counts and function.waits), SHAPE),
+    "item": READ,
+    "tolist": LIST,
+}
 FUNCTIONS = {
-    **{f"torch.{name}": SHAPE for name in "nonzero argwhere unique unique_consecutive masked_select bincount".split()},
+    **dict.fromkeys(functions(lambda function: function.counts and function.waits), SHAPE),
+    **dict.fromkeys(functions(lambda function: function.gives == "flag"), BRANCH),
     **{f"logging.{name}": OUTPUT for name in "debug info warning error critical exception log".split()},
     **{f"time.{name}": HOST for name in "time perf_counter monotonic process_time sleep".split()},
     **{f"random.{name}": DRAW for name in "random gauss choice shuffle sample".split()},
@@ -87,14 +76,10 @@ FUNCTIONS = {
     "gc.collect": HOST,
     "torch.save": HOST,
     "torch.manual_seed": HOST,
-    "torch.allclose": BRANCH,
-    "torch.equal": BRANCH,
 }
 LOGGER = "logging.getLogger"
 LOG_METHODS = frozenset("debug info warning error critical exception log".split())
 # Builtins that end the graph if their argument is a tensor.
 CONVERSIONS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 # Methods that only tensors and arrays have, both of which are traced as tensors; their result is a tensor.
-REDUCTIONS = frozenset(
-    "any all sum mean max min amax amin argmax argmin norm prod std var isnan isinf isfinite".split()
-)
+REDUCTIONS = REDUCING | methods(lambda function: function.gives == "mask" and function.alone)

@@ -23,32 +23,8 @@ SYNCHRONIZING = frozenset(
     "_set_static_graph".split()
 )
 # Parts of names that tell of parameters that some steps do not use.
-CONDITIONAL_PARTS = (
-    "gan",
-    "netd",
-    "discriminator",
-    "generator",
-    "critic",
-    "moe",
-    "expert",
-    "mixture",
-    "router",
-    "routing",
-    "adapter",
-    "teacher",
-    "distill",
-    "modality",
-    "aux",
-    "freeze",
-    "frozen",
-    "requires_grad",
-    "layerdrop",
-    "layer_drop",
-    "stochastic",
-    "unused",
-    "multitask",
-    "multi_task",
-    "static_graph",
-    "supernet",
-    "lora",
+CONDITIONAL_PARTS = tuple(
+    "gan netd discriminator generator critic moe expert mixture router routing adapter teacher distill modality aux "
+    "freeze frozen requires_grad layerdrop layer_drop stochastic unused multitask multi_task static_graph supernet "
+    "lora".split()
 )

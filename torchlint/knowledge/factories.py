@@ -2,75 +2,34 @@
 
 from __future__ import annotations
 
+from torchlint.catalogue.functions import METHODS
+from torchlint.catalogue.views import CONSTRUCTORS, GENERATING
 from torchlint.knowledge.tensors import LEGACY
 
-# Content that is equal on every device.
-DETERMINISTIC = frozenset(
-    f"torch.{name}"
-    for name in "zeros ones full empty eye arange range tril_indices triu_indices zeros_like ones_like full_like "
-    "empty_like".split()
-)
-# Content that may differ in the last bits.
-ROUNDED = frozenset(
-    f"torch.{name}"
-    for name in "linspace logspace hann_window hamming_window bartlett_window blackman_window kaiser_window".split()
-)
-# Content that depends on the generator of the device.
-RANDOM = frozenset(
-    f"torch.{name}" for name in "rand randn randint randperm normal rand_like randn_like randint_like".split()
-)
-FACTORIES = DETERMINISTIC | ROUNDED | RANDOM
-FACTORY_NAMES = frozenset(name.rpartition(".")[2] for name in FACTORIES)
-LIKE_FACTORIES = frozenset(name for name in FACTORIES if name.endswith("_like"))
-# Methods that only change the shape or dtype of a new tensor.
-FORM_METHODS = frozenset(
-    "view reshape unsqueeze squeeze expand expand_as repeat flatten permute transpose t contiguous float double half "
-    "bfloat16 long int bool byte short clone detach requires_grad_ view_as type".split()
-)
-# Those that give the same on every device, and keep no memory shared that a move would separate.
-SAME_FORMS = frozenset(
-    "view reshape unsqueeze squeeze repeat flatten permute transpose t contiguous clone detach view_as".split()
-)
-
-CONSTRUCTORS = frozenset({"torch.tensor", "torch.as_tensor", "torch.asarray", "torch.from_numpy"})
+FACTORY_NAMES = frozenset(name.rpartition(".")[2] for name in GENERATING)
+LIKE_FACTORIES = frozenset(name for name in GENERATING if name.endswith("_like"))
 CONSTRUCTOR_NAMES = frozenset(name.rpartition(".")[2] for name in (*CONSTRUCTORS, *LEGACY))
-
-
 # NumPy factories, and the equivalent torch factories.
 TORCH_FACTORIES = {
-    "numpy.zeros": "torch.zeros",
-    "numpy.ones": "torch.ones",
-    "numpy.full": "torch.full",
-    "numpy.empty": "torch.empty",
-    "numpy.eye": "torch.eye",
+    **{f"numpy.{name}": f"torch.{name}" for name in "zeros ones full empty eye arange linspace".split()},
+    **{f"numpy.random.{name}": f"torch.{name}" for name in "rand randn normal randint".split()},
+    **dict.fromkeys(("numpy.random.random", "numpy.random.random_sample", "numpy.random.uniform"), "torch.rand"),
     "numpy.identity": "torch.eye",
-    "numpy.arange": "torch.arange",
-    "numpy.linspace": "torch.linspace",
-    "numpy.random.rand": "torch.rand",
-    "numpy.random.random": "torch.rand",
-    "numpy.random.random_sample": "torch.rand",
-    "numpy.random.randn": "torch.randn",
     "numpy.random.standard_normal": "torch.randn",
-    "numpy.random.normal": "torch.normal",
-    "numpy.random.uniform": "torch.rand",
-    "numpy.random.randint": "torch.randint",
     "numpy.random.permutation": "torch.randperm",
 }
-# NumPy's default dtypes.
-NUMPY_DTYPES = {
-    "numpy.zeros": "float64",
-    "numpy.ones": "float64",
-    "numpy.empty": "float64",
-    "numpy.eye": "float64",
-    "numpy.identity": "float64",
-    "numpy.linspace": "float64",
-    "numpy.random.randint": "int64",
-    "numpy.random.permutation": "int64",
-}
+# Functions that create arrays from sizes and numbers; not NumPy's random ones, whose generator is often seeded.
+ARRAY_FACTORIES = frozenset(name for name in TORCH_FACTORIES if ".random." not in name) | frozenset(
+    f"numpy.{name}" for name in "logspace tri zeros_like ones_like full_like empty_like".split()
+)
+GENERATORS = GENERATING | ARRAY_FACTORIES
+GENERATOR_NAMES = frozenset(name.rpartition(".")[2] for name in GENERATORS)
+# The dtypes of integers that NumPy draws.
+NUMPY_DTYPES = dict.fromkeys(("numpy.random.randint", "numpy.random.permutation"), "int64")
 # Methods of an array that only change its shape or dtype.
 ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())
 # Methods that fill a tensor, and the equivalent torch factories.
-FILL_METHODS = {"fill_": "torch.full", "zero_": "torch.zeros", "uniform_": "torch.rand", "normal_": "torch.randn"}
+FILL_METHODS = {name: function.factory for name, function in METHODS.items() if function.factory}
 # Functions of numbers that return a number, and functions whose results have limits that are numbers.
 NUMBER_FUNCTIONS = frozenset(
     f"math.{name}"

@@ -33,92 +33,9 @@ NO_CALLBACK = frozenset(
     "Sequential ModuleList ModuleDict".split()
 )
 
-# -- tensors ---------------------------------------------------------------------------------------
-
-META_METHODS = frozenset(
-    "size dim numel element_size stride get_device is_contiguous ndimension is_floating_point is_complex nelement "
-    "data_ptr storage_offset is_inference is_shared is_pinned is_conj is_neg".split()
-)
-META_ATTRIBUTES = frozenset(
-    "shape dtype device ndim requires_grad is_cuda grad_fn layout is_leaf names itemsize nbytes is_sparse "
-    "is_quantized".split()
-)
-SAME_TENSOR = frozenset("data grad T mT real imag H".split())  # attributes that are tensors at the same place
 TENSOR_FIELDS = frozenset("loss logits last_hidden_state".split())  # of outputs of models
-MASKING = frozenset(
-    "eq ne gt lt ge le isnan isinf isfinite logical_and logical_or logical_not logical_xor bool isclose isin greater "
-    "less any all".split()
-)
-KEEPS_MASK = frozenset(
-    "view reshape squeeze unsqueeze flatten expand clone detach expand_as view_as t transpose permute "
-    "contiguous".split()
-)
-# Methods whose result shares the memory of the tensor.
-VIEWS = frozenset(
-    "view reshape squeeze unsqueeze flatten expand detach expand_as view_as t transpose permute contiguous narrow "
-    "select pin_memory unflatten movedim swapaxes requires_grad_".split()
-)
-# Methods and functions whose result has a size that depends on content, or that check content on the host.
-WAITING = frozenset(
-    "nonzero unique unique_consecutive masked_select argwhere bincount equal allclose inverse inv cholesky solve svd "
-    "eigh eig eigvalsh lstsq is_nonzero pinverse".split()
-)
-PAIRS = frozenset(
-    "max min topk sort median mode kthvalue cummax cummin".split()
-)  # values and indices, with a dimension
-SIZED = frozenset(
-    "view reshape repeat expand narrow new_zeros new_ones new_full new_empty unflatten split split_with_sizes tile "
-    "resize_".split()
-)
-# Functions and methods whose arguments besides the tensor are numbers, so that tensors among them are read; and those
-# of which the last argument is one, although it may be a tensor for Python. Counted with torch 2.13.
-NUMBERED = frozenset(
-    "topk kthvalue multinomial roll tril triu diagonal chunk select unfold full_like nan_to_num renorm hardtanh "
-    "leaky_relu elu dropout threshold softplus one_hot pad cumsum histc".split()
-)
-FILLED = frozenset("masked_fill masked_fill_ index_fill index_fill_".split())
-# Arguments by name that are numbers, of functions and methods that also take tensors.
-NUMBERS = frozenset("alpha beta value".split())
-LIMITED = frozenset("clamp clamp_ clip clip_".split())  # two tensors, or two numbers
-LISTS = frozenset("split chunk unbind meshgrid tensor_split broadcast_tensors split_with_sizes".split())
-SURE_METHODS = frozenset(
-    "view reshape permute transpose squeeze unsqueeze contiguous detach clone argmax softmax expand flatten "
-    "masked_fill scatter_ gather matmul bmm topk log_softmax backward".split()
-)
-TENSOR_METHODS = (
-    frozenset(
-        """abs add add_ addmm all any argmax argmin argsort backward bmm bool byte ceil chunk clamp clamp_ clip clone
-    contiguous copy_ cos cpu cross cuda cumsum cumprod data_ptr detach detach_ diag div div_ dot double eq equal exp
-    expand expand_as fill_ flatten flip float floor fmod gather ge gt half index_add_ index_copy_ index_fill_
-    index_select int inverse is_contiguous isnan item le lerp log log_softmax long lt masked_fill masked_fill_
-    masked_select matmul max mean median min mm mul mul_ narrow ne neg new_empty new_full new_ones new_tensor new_zeros
-    nonzero norm normal_ numel numpy permute pin_memory pow prod random_ reciprocal relu repeat repeat_interleave
-    requires_grad_ reshape resize_ round rsqrt scatter scatter_ scatter_add_ select share_memory_ sigmoid sign sin size
-    softmax sort split sqrt squeeze squeeze_ std stride sub sub_ sum swapaxes t tan tanh tile to tolist topk trace
-    transpose tril triu type type_as unbind unfold uniform_ unique unsqueeze unsqueeze_ var view view_as where zero_
-    eigh register_hook retain_grad bfloat16 dim ndimension new sin_ exp_ bernoulli bernoulli_ multinomial cholesky
-    cummax cummin floor_divide is_floating_point logical_and logical_or logical_not logsumexp maximum minimum movedim
-    remainder roll rot90 sinh cosh square sum_to_size take unflatten vdot xlogy amax amin allclose nelement
-    element_size get_device isinf isfinite keys values items get pop update addcmul addcdiv baddbmm index_fill kthvalue
-    diagonal nan_to_num""".split()
-    )
-    | META_METHODS
-)
-READING = frozenset("item cpu numpy tolist __bool__ __float__ __int__".split())
-
-# -- functions -------------------------------------------------------------------------------------
-
-FROM_HOST = frozenset(
-    "tensor as_tensor FloatTensor LongTensor Tensor IntTensor ByteTensor BoolTensor DoubleTensor HalfTensor "
-    "scalar_tensor from_numpy".split()
-)
-FACTORIES = FROM_HOST | frozenset(
-    "zeros ones empty full rand randn randint arange linspace eye randperm normal logspace hann_window "
-    "hamming_window range tril_indices triu_indices sparse_coo_tensor".split()
-)
 # What sets the device on which tensors are made.
 DEFAULT_DEVICE = (b"set_default_device", b"set_default_tensor_type", b"with torch.device(")
-LEGACY_TYPES = frozenset("FloatTensor LongTensor ByteTensor BoolTensor HalfTensor DoubleTensor IntTensor".split())
 # Namespaces of `torch` whose functions make no tensors.
 OTHER_NAMESPACES = (
     "torch.utils.", "torch.backends", "torch.profiler", "torch.onnx", "torch.fx", "torch.version", "torch.ops",

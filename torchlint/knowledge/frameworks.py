@@ -160,11 +160,6 @@ PACKAGES = frozenset({"lightning"}) | {
 }
 # Functions that move a batch, whatever its structure.
 MOVERS = frozenset(
-    {
-        "accelerate.utils.send_to_device",
-        "accelerate.utils.operations.send_to_device",
-        "ignite.utils.convert_tensor",
-        "pytorch_lightning.fabric.utilities.move_data_to_device",
-        "pytorch_lightning.utilities.move_data_to_device",
-    }
+    "accelerate.utils.send_to_device accelerate.utils.operations.send_to_device ignite.utils.convert_tensor "
+    "pytorch_lightning.fabric.utilities.move_data_to_device pytorch_lightning.utilities.move_data_to_device".split()
 )

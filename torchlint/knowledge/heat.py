@@ -45,8 +45,6 @@ PART_METHODS = frozenset(
 PART_FUNCTIONS = frozenset(
     f"builtins.{name}" for name in "enumerate zip list tuple reversed sorted getattr vars".split()
 )
-# Methods whose results depend on the content of a tensor.
-CONTENT_METHODS = frozenset("item tolist cpu numpy".split())
 # Methods that return lengths.
 LENGTH_METHODS = frozenset("size numel nelement dim".split())
 # Methods that store in containers, or set attributes, and those that remove from containers.

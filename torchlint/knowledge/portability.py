@@ -75,3 +75,10 @@ COLLECTIVES = frozenset(
 MOVE_METHODS = frozenset({"cuda", "to", "cpu"})
 # Contexts in which no memory is allocated.
 FAKE_MODES = frozenset({"torch._subclasses.FakeTensorMode", "torch._subclasses.fake_tensor.FakeTensorMode"})
+# A variable of unknown value with one of these words in its name is assumed to hold a device.
+DEVICE_WORDS = frozenset({"device", "dev", "cuda", "gpu", "rank"})
+# Accelerators other than CUDA devices: reads synchronize as well, but data loaders support neither pinned memory nor
+# asynchronous copies for them.
+OTHER_ACCELERATORS = ("mps", "xpu", "hpu", "npu", "mtia")
+# Frameworks that move model and batches to the device themselves.
+FRAMEWORKS = ("Accelerator(", "LightningModule", "transformers.Trainer", "Fabric(", "deepspeed")

@@ -11,13 +11,8 @@ GRAD_SCALERS = {
     "torch.cuda.amp.GradScaler": _SCALER,
     "torch.cuda.amp.grad_scaler.GradScaler": _SCALER,
     "torch.cpu.amp.GradScaler": _SCALER,
-    "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler": (
-        "device",
-        "init_scale",
-        "backoff_factor",
-        "growth_factor",
-        "growth_interval",
-        "enabled",
+    "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler": tuple(
+        "device init_scale backoff_factor growth_factor growth_interval enabled".split()
     ),
 }
 # Contexts in which operations compute in another dtype: those whose first argument is the device, and all, with their

@@ -5,10 +5,8 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
-from typing import Literal
+from torchlint.catalogue.views import READING
 
-# Methods of a tensor that copy its content to the host.
-READING_METHODS = frozenset({"item", "tolist", "cpu", "numpy", "__float__", "__int__"})
 # Builtins that do so if their argument is a tensor.
 CONVERSIONS = frozenset(f"builtins.{name}" for name in "float int bool str repr format complex".split())
 MATH_FUNCTIONS = frozenset(
@@ -28,7 +26,7 @@ LOG_LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
 # Identifiers of which one occurs in every function that reads a tensor through a call.
 READ_NAMES = (
-    READING_METHODS
+    READING
     | LOG_METHODS
     | LOG_LEVELS
     | frozenset(name.rpartition(".")[2] for name in CONVERSIONS | MATH_FUNCTIONS | PRINTING_FUNCTIONS)
@@ -38,32 +36,6 @@ READ_NAMES = (
 F_STRING_PREFIXES = frozenset("f F fr fR Fr FR rf rF Rf RF".split())
 # Attributes that only modules have.
 MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
-# Attributes of a tensor that do not depend on its content.
-SHAPES = frozenset(
-    "shape size ndim dim numel nelement dtype device requires_grad is_cuda grad_fn stride is_leaf layout itemsize "
-    "nbytes names is_contiguous element_size data_ptr get_device ndimension type is_floating_point is_sparse".split()
-)
-
-# What reads the number of elements that it selects or finds: a boolean mask that is read, written with a tensor, or
-# updated in place; indices; distinct values; the largest class; the sum of repetitions; the largest bin.
-CountedKind = Literal["mask", "write", "update", "indices", "unique", "one_hot", "repeat", "bins"]
-# Functions and methods that do, with their parameters, and those of them with which the size is known. Checked with
-# torch 2.13; `num_classes=-1` is the default.
-COUNTING: dict[str, tuple[CountedKind, tuple[str, ...], frozenset[str]]] = {
-    "nonzero": ("indices", ("input",), frozenset()),
-    "argwhere": ("indices", ("input",), frozenset()),
-    "where": ("indices", ("condition", "input", "other"), frozenset({"input", "other"})),
-    "masked_select": ("mask", ("input", "mask"), frozenset()),
-    "unique": ("unique", ("input",), frozenset()),
-    "unique_consecutive": ("unique", ("input",), frozenset()),
-    "one_hot": ("one_hot", ("tensor", "num_classes"), frozenset({"num_classes"})),
-    "repeat_interleave": ("repeat", ("input", "repeats", "dim", "output_size"), frozenset({"output_size"})),
-    "bincount": ("bins", ("input",), frozenset()),
-}
-COUNTING_FUNCTIONS = frozenset(f"torch.{name}" for name in COUNTING) | {"torch.nn.functional.one_hot"}
-# Those that tensors do not have as methods, or that count nothing as methods.
-NOT_METHODS = frozenset({"where", "one_hot"})
-
 # Distributions that check their parameters when they are constructed, each with the module that defines it. Read in
 # torch 2.13; those that only combine others check nothing themselves.
 _DISTRIBUTIONS = (
@@ -89,33 +61,13 @@ CHECKING_ANYWAY = frozenset(
 # Their methods that check the argument.
 CHECKING_METHODS = frozenset({"log_prob", "cdf", "icdf"})
 
-# Functions and methods that make one number of many.
-REDUCTIONS = frozenset("sum mean norm prod nansum nanmean".split())
-
 # Words in conditions that are rarely true.
 SELDOM_WORDS = frozenset(
     "debug verbose debugging nan isnan isinf overflow profile profiling done dones finished".split()
 )
-SELDOM_PHRASES = (
-    "should_log",
-    "log_now",
-    "do_log",
-    "is_log",
-    "should_print",
-    "log_step",
-    "should_save",
-    "should_eval",
-    "should_report",
-    "print_now",
-    "time_to",
-    "to_log",
-    "log_this",
-    "need_log",
-    "last_batch",
-    "is_last",
-    "should_sync",
-    "save_now",
-    "should_run",
+SELDOM_PHRASES = tuple(
+    "should_log log_now do_log is_log should_print log_step should_save should_eval should_report print_now time_to "
+    "to_log log_this need_log last_batch is_last should_sync save_now should_run".split()
 )
 SELDOM_CALLS = frozenset(
     "isnan isinf is_nan every_n_iters every_n every is_in_onnx_export is_tracing is_exporting".split()
@@ -160,10 +112,5 @@ INFINITIES = ("inf", "infinity", "+inf")
 MODULE_ENDINGS = ("model", "module", "network", "_net")
 # Framework methods whose arguments are already on the device.
 DEVICE_BATCH_METHODS = frozenset("training_step validation_step test_step predict_step compute_loss".split())
-# Calls whose arguments are sizes, which the host must know before it can queue the operation.
-SIZE_TAKERS = frozenset(
-    "split split_with_sizes tensor_split chunk view reshape expand repeat zeros ones empty full eye arange linspace "
-    "range rand randn randint new_zeros new_ones new_empty new_full narrow topk "
-    "unfold pad resize".split()
-)
+# Conversions of sizes.
 SIZE_CONVERSIONS = frozenset({"int", "max", "min", "list", "tuple", "round"})

@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-FACTORIES = frozenset(
-    f"torch.{name}"
-    for name in "tensor zeros ones empty full eye arange range rand randn randint randperm linspace "
-    "logspace as_tensor asarray "
-    "tril_indices triu_indices normal sparse_coo_tensor hann_window hamming_window scalar_tensor".split()
-)
+from torchlint.catalogue.functions import OF_TORCH
+from torchlint.catalogue.views import ONLY, TENSOR_TYPES, functions
+
 LEGACY = {
-    f"torch.{prefix}{name}Tensor": device
+    f"torch.{prefix}{name}": device
     for prefix, device in (("", "cpu"), ("cuda.", "cuda"))
-    for name in ("", "Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Byte", "Char", "Bool")
+    for name in ("Tensor", *TENSOR_TYPES)
 }
 # The names of the types of tensors on the CPU; `Tensor` mostly occurs in annotations.
 CPU_TYPES = frozenset(name.rpartition(".")[2] for name, device in LEGACY.items() if device == "cpu") - {"Tensor"}
-_DTYPES = {
-    "": "float32",
-    "Float": "float32",
-    "Double": "float64",
-    "Half": "float16",
-    "BFloat16": "bfloat16",
-    "Long": "int64",
-    "Int": "int32",
-    "Short": "int16",
-    "Byte": "uint8",
-    "Char": "int8",
-    "Bool": "bool",
-}
-LEGACY_DTYPES = {name: _DTYPES[name.rpartition(".")[2].removesuffix("Tensor")] for name in LEGACY}
-FROM_HOST = frozenset({"torch.from_numpy", "torch.frombuffer"})
-
-# Methods whose result says how a tensor is stored, and functions of `torch` that return the same.
-_ABOUT_STORAGE = frozenset(
-    "is_complex is_conj is_neg is_signed is_inference is_shared is_coalesced is_set_to is_same_size storage_offset "
-    "sparse_dim dense_dim has_names".split()
-)
-# Functions of the torch namespace whose result is not a single tensor, besides those with such prefixes.
+LEGACY_DTYPES = {name: TENSOR_TYPES.get(name.rpartition(".")[2], "float32") for name in LEGACY}
+# Functions of the torch namespace whose result is not a single tensor.
+_NOT_TENSORS = ("number", "size", "flag", "other")
 _NOT_TENSOR_PREFIXES = ("get_", "set_", "is_")
-_NOT_TENSOR_FUNCTIONS = _ABOUT_STORAGE | frozenset(
-    "load save device Generator Size manual_seed seed no_grad enable_grad inference_mode compile numel "
-    "use_deterministic_algorithms finfo iinfo typename autocast are_deterministic_algorithms_enabled equal allclose "
-    "jit vmap initial_seed promote_types result_type dtype export hub broadcast_shapes can_cast".split()
-)
 
 
 def gives_tensor(name: str) -> bool:
     """Whether a function of torch may give a tensor, by its name in the namespace ``torch`` itself."""
-    named = name in _NOT_TENSOR_FUNCTIONS or name.startswith(_NOT_TENSOR_PREFIXES)
+    known = OF_TORCH.get(name)
+    named = (known is not None and known.gives in _NOT_TENSORS) or name.startswith(_NOT_TENSOR_PREFIXES)
     return not named or name == "is_nonzero"  # which reads its argument, as a condition does
 
 
@@ -69,94 +43,19 @@ NORMS = frozenset(
     f"torch.nn.utils.{name}" for name in "clip_grad_norm_ get_total_norm clip_grad.clip_grad_norm_".split()
 )
 # Functions that return a tuple of tensors (or of lists of them).
-TUPLE_FUNCTIONS = frozenset({"torch.autograd.grad"}) | frozenset(
-    f"torch.{name}"
-    for name in "sort topk unbind split chunk meshgrid svd qr eig mode kthvalue broadcast_tensors".split()
-)
-# Methods whose result is neither a tensor nor on the device.
-HOST_METHODS = {
-    **dict.fromkeys(_ABOUT_STORAGE, "scalar"),
-    "item": "scalar",
-    "tolist": "list",
-    "numpy": "ndarray",
-    "size": "size",
-    "dim": "scalar",
-    "numel": "scalar",
-    "nelement": "scalar",
-    "element_size": "scalar",
-    "data_ptr": "scalar",
-    "ndimension": "scalar",
-    "stride": "size",
-    "is_contiguous": "scalar",
-    "is_floating_point": "scalar",
-    "is_pinned": "scalar",
-    "get_device": "scalar",
-    "backward": "none",
-    "register_hook": "unknown",
-    "storage": "unknown",
-    "type_": "unknown",
-}
-TUPLE_METHODS = frozenset("topk sort split chunk unbind unique kthvalue mode tensor_split svd".split())
-# With a dimension, these return values and indices.
-VALUES_AND_INDICES = frozenset({"max", "min", "median", "cummax", "cummin"})
-CASTS = {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "byte": "uint8",
-    "char": "int8",
-    "bool": "bool",
-}
-# Functions and methods whose results are masks.
-MASKING = frozenset(
-    "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isfinite isneginf isposinf "
-    "isclose isin isreal signbit greater greater_equal less less_equal not_equal".split()
-)
-# Methods that keep the dtype, and mostly only change the shape.
-SAME_DTYPE = frozenset(
-    "view reshape flatten ravel squeeze unsqueeze expand expand_as repeat tile transpose permute t movedim swapaxes "
-    "unflatten narrow select index_select gather flip roll masked_fill view_as reshape_as "
-    "repeat_interleave tril triu".split()
-)
-# Methods that keep content, dtype and shape.
-SAME_CONTENT = frozenset({"detach", "clone", "contiguous", "requires_grad_", "pin_memory"})
-# Methods of tensors that make another one on the same device.
-NEW = frozenset({"new_tensor", "new_zeros", "new_ones", "new_full", "new_empty"})
-# Functions whose results are no booleans unless a dtype says so, and so are integers where they are indices.
-INTEGERS = frozenset({"torch.randint", "torch.randperm", "torch.arange"})
-# Factories of one-dimensional tensors, and factories that take sizes.
-VECTORS = frozenset("arange range linspace logspace randperm hann_window hamming_window".split())
-SIZED = frozenset("zeros ones empty rand randn".split())
+TUPLE_FUNCTIONS = functions(lambda function: function.gives in ("pair", "list")) | {"torch.autograd.grad"}
 # Attributes of tensors that devices, dtypes, strings and numbers lack.
-TENSOR_USES = frozenset(
-    "shape size ndim dim numel view reshape permute unsqueeze squeeze contiguous flatten transpose expand repeat "
-    "detach masked_fill softmax backward requires_grad is_cuda".split()
-)
-TENSOR_ATTRIBUTES = frozenset({"data", "grad", "T", "mT", "H", "mH", "real", "imag"})
+TENSOR_USES = ONLY | {"shape", "ndim", "requires_grad", "is_cuda"}
 MODULE_BASES = frozenset(
-    {
-        "torch.nn.Module",
-        "pytorch_lightning.LightningModule",
-        "torch.nn.Sequential",
-        "torch.nn.ModuleList",
-        "torch.jit.ScriptModule",
-    }
+    "torch.nn.Module pytorch_lightning.LightningModule torch.nn.Sequential torch.nn.ModuleList "
+    "torch.jit.ScriptModule".split()
 )
 LIGHTNING_BASES = frozenset({"pytorch_lightning.LightningModule", "pytorch_lightning.core.LightningModule"})
 # Framework classes that move model and batches to the device.
 FRAMEWORK_BASES = LIGHTNING_BASES | {"transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"}
 DATASET_BASES = frozenset(
-    {
-        "torch.utils.data.Dataset",
-        "torch.utils.data.IterableDataset",
-        "torchvision.datasets.VisionDataset",
-        "torchvision.datasets.ImageFolder",
-        "torchvision.datasets.DatasetFolder",
-    }
+    "torch.utils.data.Dataset torch.utils.data.IterableDataset torchvision.datasets.VisionDataset "
+    "torchvision.datasets.ImageFolder torchvision.datasets.DatasetFolder".split()
 )
 # What gives parts of the dataset that is its first argument.
 DATASET_PARTS = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})

@@ -131,9 +131,6 @@ def prepared(values: list[Value], *, moves: bool = True) -> Value:
     return found[0] if len(found) == 1 else sequence(found)
 
 
-_SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
-
-
 def _collate(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
     """``default_collate``: numbers and arrays become tensors of the host."""
     if value.is_text:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from torchlint.catalogue.functions import method_named
+from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.values import (
     FLAG,
@@ -23,7 +25,6 @@ from torchlint.engine.values import (
     sequence,
     tensor,
 )
-from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 from torchlint.libraries.devices import Devices
 
@@ -45,35 +46,35 @@ class Tensors:
         special = _METHODS.get(name)
         if special is not None:
             return special(self, given)
-        owner, node, scope = given.receiver, given.node, given.scope
-        on_device = self._state.on_device(owner)
-        if name in known.READING:
+        owner, known = given.receiver, method_named(name)
+        if known.place == "host":
             return self._read(given)
-        if on_device and name in known.WAITING and (owner.sure or name == "nonzero"):
-            self._state.happen(node, scope, forms.WAITING_METHOD, name=name)
-        if name in ("equal", "allclose", "is_nonzero"):
+        if known.waits is not None and self._state.on_device(owner) and (owner.sure or name == "nonzero"):
+            self._state.happen(given.node, given.scope, forms.WAITING_METHOD, name=name)
+        if known.gives == "flag":
             return FLAG
-        if name in known.META_METHODS:
+        if known.gives in ("number", "size"):
             return SHAPE if name == "size" and not given.values else NUMBER
-        if name in known.SIZED:
+        if known.takes == "sizes":
             self.sizes(given.all, given)
-        self.numbers(given, given.all)
-        if name in known.PAIRS and (name in ("sort", "topk") or given.all) and given.get(0).kind is not Kind.TENSOR:
+        self.numbers(known, given, given.all)
+        if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
             part = tensor(owner.device or Place.UNKNOWN, sure=owner.sure)
             return sequence([part, part])
-        if name in known.LISTS:
+        if known.gives == "list":
             return collection(tensor(owner.device or Place.UNKNOWN, sure=owner.sure, origin=owner.origin))
         if name.startswith("new"):
             return self._new(given)
         return self._result(given)
 
     def _result(self, given: Arguments) -> Value:
-        owner, name = given.receiver, given.name
+        owner, known = given.receiver, method_named(given.name)
         on_device = device_of(given.all) is Place.ACCELERATOR
         device = Place.ACCELERATOR if on_device else owner.device or Place.UNKNOWN
-        detail = MASK if name in known.MASKING else owner.detail if name in known.KEEPS_MASK else None
-        sure = owner.sure or name in known.SURE_METHODS
-        origin = owner.origin if name in known.VIEWS else computed(owner.origin)
+        keeps = known.keeps != "" and not known.dtype
+        detail = MASK if known.makes_mask else owner.detail if keeps else None
+        sure = owner.sure or known.only
+        origin = owner.origin if keeps and known.shares else computed(owner.origin)
         return tensor(device, sure=sure, detail=detail, origin=origin if device is not Place.ACCELERATOR else None)
 
     def sizes(self, values: Sequence[Value], given: Arguments) -> None:
@@ -82,14 +83,13 @@ class Tensors:
             for part in value.items if value.kind is Kind.TUPLE else (value,):
                 self._state.waits(part, given.node, given.scope, forms.SIZE)
 
-    def numbers(self, given: Arguments, others: Sequence[Value]) -> None:
+    def numbers(self, known: Function, given: Arguments, others: Sequence[Value]) -> None:
         """Tensors as numbers are read; ``others`` are the arguments besides the tensor that is computed with."""
-        name = given.name
-        limits = name in known.LIMITED and any(other.kind in (Kind.NUMBER, Kind.CONSTANT) for other in others)
-        if name in known.FILLED:
+        limits = known.takes == "limits" and any(other.kind in (Kind.NUMBER, Kind.CONSTANT) for other in others)
+        if known.takes == "last":
             others = [given.named["value"]] if "value" in given.named else others[-1:]
-        elif name not in known.NUMBERED and not limits:
-            others = [value for keyword, value in given.named.items() if keyword in known.NUMBERS]
+        elif known.takes not in ("numbers", "counts") and not limits:
+            others = [value for keyword, value in given.named.items() if keyword in _NUMBERS]
         for other in others:
             for part in other.items if other.kind is Kind.TUPLE else (other,):
                 if part.device is Place.ACCELERATOR:
@@ -188,6 +188,12 @@ class Tensors:
         return tensor(owner.device or Place.UNKNOWN, sure=owner.detail == MOVED, origin=owner.origin)
 
 
+def gives_pair(known: Function, others: Sequence[Value]) -> bool:
+    """Whether a function or method gives values and indices; some do with a dimension."""
+    return known.gives == "pair" or (known.gives == "pair with dim" and bool(others))
+
+
+_NUMBERS = ("alpha", "beta", "value")  # arguments by name that are numbers, of functions that also take tensors
 _METHODS = {
     "backward": Tensors._backward,
     "to": Tensors._to,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.catalogue.views import CASTS, SHARING
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.containers import ANY_FIELD, BATCHES
 from torchlint.engine.union import join, join_all
@@ -156,7 +157,7 @@ class Things:
         if given.name in ("item", "tolist"):
             return NUMBER if given.name == "item" else collection(NUMBER)
         origin = given.receiver.origin
-        return Value(Kind.ARRAY, origin=origin if given.name in known.VIEWS else computed(origin))
+        return Value(Kind.ARRAY, origin=origin if given.name in _VIEWS else computed(origin))
 
     def _shape(self, given: Arguments) -> Value:
         return NUMBER
@@ -316,6 +317,7 @@ class Things:
         )
 
 
+_VIEWS = SHARING - CASTS.keys()
 _SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
 _SAME_UNKNOWN = frozenset("cuda to train eval detach float long half double int".split())
 _OF_DICTS = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torchlint.catalogue.functions import OF_TORCH, function_named
+from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.values import (
     FLAG,
@@ -27,7 +29,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.tensors import Tensors
+from torchlint.libraries.tensors import Tensors, gives_pair
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -129,7 +131,7 @@ class TorchFunctions:
 
     def _backend(self, given: Arguments) -> Value:
         """A function of ``torch.cuda``, ``torch.accelerator`` or another backend."""
-        if given.name in known.LEGACY_TYPES:
+        if given.name in tensors.CPU_TYPES:
             data = given.get(0)
             if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
                 self._state.happen(given.node, given.scope, forms.LEGACY_DATA, data.origin)
@@ -170,7 +172,7 @@ class TorchFunctions:
 
     def _functional(self, given: Arguments) -> Value:
         state, first = self._state, given.get(0)
-        self._tensors.numbers(given, [*given.values[1:], *given.named.values()])
+        self._tensors.numbers(function_named(given.name), given, [*given.values[1:], *given.named.values()])
         if given.name in ("clip_grad_norm_", "clip_grad_norm", "parameters_to_vector"):
             if given.named.get("error_if_nonfinite", NONE).detail is True:
                 state.happen(given.node, given.scope, forms.NONFINITE)
@@ -192,9 +194,10 @@ class TorchFunctions:
     # -- tensors -----------------------------------------------------------------------------------
 
     def _of_tensors(self, dotted: str, given: Arguments) -> Value:
-        if given.name in known.FACTORIES:
-            return self._factory(given)
-        if given.name in known.META_METHODS or (given.name.startswith("is_") and given.name != "is_nonzero"):
+        record = function_named(given.name)
+        if given.name in _TYPES or (record.made and not given.name.endswith("_like")):
+            return self._factory(record, given)
+        if record.about_storage or (given.name.startswith("is_") and record.waits is None):
             return FLAG
         state, node = self._state, given.node
         device = device_of(given.all)
@@ -202,25 +205,24 @@ class TorchFunctions:
         if given.name.endswith("_like") and chosen is not None:
             return tensor(chosen, origin=state.origin("made", node))
         if device is Place.ACCELERATOR or (device is Place.UNKNOWN and not state.worker):
-            self._waits(dotted, given)
-        if given.name in ("equal", "allclose", "is_nonzero"):
+            self._waits(record, dotted, given)
+        if record.gives == "flag":
             return FLAG
         if not tensors.gives_tensor(given.name):
             return UNKNOWN
         if given.name in ("split", "narrow"):
             self._tensors.sizes(given.values[1:], given)
         if "input" not in given.named:
-            self._tensors.numbers(given, [*given.values[1:], *given.named.values()])
+            self._tensors.numbers(record, given, [*given.values[1:], *given.named.values()])
         place = device or Place.UNKNOWN
-        several = len(given.all) > 1 and given.get(1).kind is not Kind.TENSOR
-        if (given.name in known.PAIRS and several) or given.name in ("topk", "sort"):
+        if gives_pair(record, given.all[1:]) and (record.gives == "pair" or given.get(1).kind is not Kind.TENSOR):
             return sequence([tensor(place), tensor(place)])
-        if given.name in known.LISTS or given.name in _LISTS:
+        if record.gives == "list":
             return collection(tensor(place))
-        return tensor(place, detail=MASK if given.name in known.MASKING else None, origin=_origin(given, place))
+        return tensor(place, detail=MASK if record.makes_mask else None, origin=_origin(given, place))
 
-    def _waits(self, dotted: str, given: Arguments) -> None:
-        wait = given.name in known.WAITING or (given.name == "where" and len(given.all) == 1)
+    def _waits(self, record: Function, dotted: str, given: Arguments) -> None:
+        wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
             self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
@@ -239,10 +241,10 @@ class TorchFunctions:
         if self._state.is_on_device(targets) and any(value.kind in (Kind.LIST, Kind.TUPLE) for value in lengths):
             self._state.happen(given.node, given.scope, forms.CTC_LENGTHS)
 
-    def _factory(self, given: Arguments) -> Value:
+    def _factory(self, record: Function, given: Arguments) -> Value:
         """``torch.zeros`` and the like, ``torch.tensor`` and the like."""
         device = self._factory_device(given)
-        if given.name in known.FROM_HOST:
+        if given.name in _TYPES or record.made in ("data", "number", "buffer"):
             return self._of_data(given, device)
         self._tensors.sizes(given.all, given)
         mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
@@ -289,8 +291,9 @@ def _origin(given: Arguments, place: Place) -> Origin | None:
     return computed(next(found, None)) if place is Place.HOST else None
 
 
-_SHARING = frozenset({"from_numpy", *known.LEGACY_TYPES})  # on the host, whatever the default device is
-_LISTS = frozenset("svd qr eigh slogdet".split())
+_TYPES = tensors.CPU_TYPES | {"Tensor"}
+# On the host, whatever the default device is.
+_SHARING = tensors.CPU_TYPES | {name for name, function in OF_TORCH.items() if function.place == "host"}
 _OF_CHECKPOINT = frozenset("use_reentrant preserve_rng_state".split())
 _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
 _EXACT = {

@@ -10,8 +10,13 @@ import re
 
 from torchlint.knowledge.frameworks import PACKAGES, RUNNER_NAMES
 from torchlint.knowledge.heat import HOT_NAMES, STEP_METHODS
-from torchlint.knowledge.portability import CUDA_PACKAGES, DEVICE_NAME, TORCH_LIBRARIES
-from torchlint.knowledge.transfers import FRAMEWORKS, OTHER_ACCELERATORS
+from torchlint.knowledge.portability import (
+    CUDA_PACKAGES,
+    DEVICE_NAME,
+    FRAMEWORKS,
+    OTHER_ACCELERATORS,
+    TORCH_LIBRARIES,
+)
 from torchlint.prefilter.needs import (
     all_of,
     any_of,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from torchlint.knowledge import following as known
+from torchlint.catalogue.functions import function_named
 from torchlint.knowledge import forms
 from torchlint.knowledge.forms import Form
 from torchlint.project.followed import Range
@@ -101,9 +101,10 @@ def _call(node: ast.Call, kind: str) -> Named | None:
         return Named(forms.BLOCKING) if name in _MOVES else None
     if name == "format" and _is_text(function.value):
         return Named(forms.FORMATTED)
-    if name in known.READING:
+    known = function_named(name)
+    if known.place == "host" and known.waits is not None:
         return Named(forms.READ_METHOD, name)
-    if name in known.WAITING or name == "where":
+    if known.waits is not None or name == "where":
         module = isinstance(function.value, ast.Name) and function.value.id == "torch"
         return Named(forms.WAITING_FUNCTION, f"torch.{name}") if module else Named(forms.WAITING_METHOD, name)
     return Named(forms.MOVED_TO_HOST) if name in _MOVES and kind == "download" else None

@@ -10,6 +10,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind
+from torchlint.catalogue.views import READING
 from torchlint.knowledge import heat as known
 from torchlint.knowledge.synchronization import COUNTERS
 from torchlint.model import Heat
@@ -100,7 +101,7 @@ class Lifetimes:
 
     def _part_varies(self, part: cst.CSTNode, depth: int) -> bool:
         if isinstance(part, cst.Call):
-            return method(part) in known.CONTENT_METHODS
+            return method(part) in READING
         if isinstance(part, cst.Attribute):
             return part.attr.value.lower() in COUNTERS
         if not isinstance(part, cst.Name) or isinstance(self._code.parent(part), cst.Attribute):

@@ -10,8 +10,9 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import bind, literal, method, receiver
 from torchlint.analysis.values.lattice import UNKNOWN, Device, Kind, Value
-from torchlint.knowledge import synchronization as known
-from torchlint.knowledge.synchronization import CountedKind
+from torchlint.catalogue.functions import METHODS, OF_TORCH
+from torchlint.catalogue.records import CountedKind
+from torchlint.catalogue.views import COUNTING
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -67,20 +68,20 @@ class CountedOperations:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return self._module.aliases(frozenset(known.COUNTING))
+        return self._module.aliases(frozenset(COUNTING))
 
     def _of_call(self, call: cst.Call) -> Counted | None:
         name = self._module.qualified(call.func)
         last = method(call) if name is None else name.rpartition(".")[2]
-        if last not in known.COUNTING:
+        if last not in COUNTING or (name is None and last not in METHODS):
             return None
-        if name not in known.COUNTING_FUNCTIONS and (name is not None or last in known.NOT_METHODS):
+        if name is not None and name != f"{'torch' if last in OF_TORCH else 'torch.nn.functional'}.{last}":
             return None
         return self._counted(call, last, is_method=name is None)
 
     def _counted(self, call: cst.Call, name: str, *, is_method: bool) -> Counted | None:
         """The operation that a call is; None if its arguments tell the size, or may be on the host."""
-        kind, parameters, sizing = known.COUNTING[name]
+        kind, parameters, sizing = COUNTING[name]
         given = bind(call, parameters[1:] if is_method else parameters)
         source = receiver(call) if is_method else given.get(parameters[0])
         sized = any(name in sizing and literal(value) != -1 for name, value in given.given.items())

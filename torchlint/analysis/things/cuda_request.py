@@ -17,7 +17,6 @@ from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import portability as known
 from torchlint.knowledge.precision import ANY_DEVICE_AUTOCASTS, GRAD_SCALERS
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.knowledge.transfers import DEVICE_WORDS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -137,7 +136,7 @@ class CudaRequests:
         """Whether an argument is the default of an option or setting that chooses a device."""
         verb = method(call)
         spelled = " ".join(str(literal(a.value)).lower() for a in call.args if a is not arg)
-        about_device = any(word in spelled for word in DEVICE_WORDS)
+        about_device = any(word in spelled for word in known.DEVICE_WORDS)
         if arg.keyword is not None and arg.keyword.value == "default":
             if verb == "add_argument" or name == "click.option":
                 return (about_device or verb is None) and self._option_is_device(call)

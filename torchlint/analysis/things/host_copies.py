@@ -11,8 +11,8 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, keyword, method, positional, receiver
 from torchlint.analysis.values.lattice import Kind
-from torchlint.knowledge.loaders import COPYING_METHODS, SHARING_FUNCTIONS
-from torchlint.knowledge.tensors import CASTS, LEGACY
+from torchlint.catalogue.views import CASTS, COPYING, SHARING_FUNCTIONS
+from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -28,7 +28,7 @@ def may_copy(module: SourceModule, call: cst.Call) -> bool:
     if name is not None:
         return name.startswith("torch.") and _may_function_copy(module, call, name)
     verb = method(call)
-    if verb in COPYING_METHODS:
+    if verb in COPYING or verb == "astype":
         return True
     converts = verb in _CONVERTING_METHODS and not _names_only_a_device(module, call)
     return converts and not _keeps_dtype(module, call, receiver(call))
@@ -53,7 +53,7 @@ def _may_function_copy(module: SourceModule, call: cst.Call, name: str) -> bool:
     if LEGACY.get(name) == "cpu" and len(call.args) == 1:
         shares = module.value(data).kind is Kind.TENSOR  # of another dtype, that is an error
         return not shares and not _keeps_dtype(module, call, data)
-    if name in SHARING_FUNCTIONS:
+    if name in SHARING_FUNCTIONS or name == "torch.autograd.Variable":
         return keyword(call, "dtype") is not None and not _keeps_dtype(module, call, data)
     return True
 

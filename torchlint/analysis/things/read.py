@@ -12,6 +12,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import keyword, literal, method, positional, receiver
 from torchlint.analysis.things.move import Moves
 from torchlint.analysis.values.lattice import Kind
+from torchlint.catalogue.views import READING
 from torchlint.knowledge import synchronization as known
 
 if TYPE_CHECKING:
@@ -125,11 +126,11 @@ class Reads:
             for arg in call.args:
                 if self._is_tensor(arg.value):
                     yield Read(call, arg.value, "formatting a tensor")
-        reads = verb in known.READING_METHODS or self._to_host(call)
+        reads = verb in READING or self._to_host(call)
         if verb == "numpy" and literal(keyword(call, "force")) is not True:
             return  # a tensor on the device has no `numpy()`, so this tensor is on the host
         if reads and self._on_device(source) and not self._of_module(call):
-            yield Read(call, source, f"`.{verb}()`" if verb in known.READING_METHODS else f"`.{verb}(...)` to the CPU")
+            yield Read(call, source, f"`.{verb}()`" if verb in READING else f"`.{verb}(...)` to the CPU")
 
     def _of_module(self, call: cst.Call) -> bool:
         """Whether the method is called on a module: ``model.cpu().state_dict()``."""
@@ -199,4 +200,4 @@ def _members(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 _PERCENT = frozenset("%")
 _STRINGS = (cst.SimpleString, cst.ConcatenatedString)
-_READ_METHODS = known.READING_METHODS | known.LOG_METHODS | known.LOG_LEVELS | {"to", "type", "format", "log"}
+_READ_METHODS = READING | known.LOG_METHODS | known.LOG_LEVELS | {"to", "type", "format", "log"}

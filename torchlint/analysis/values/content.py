@@ -13,8 +13,9 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import keyword, literal, positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Device, Kind, Value
-from torchlint.knowledge import content as known
-from torchlint.knowledge.factories import FACTORIES, LIKE_FACTORIES
+from torchlint.catalogue.functions import METHODS
+from torchlint.catalogue.views import ALONE, CONSTRUCTORS, GENERATING, METADATA, SHARING, SHARING_FUNCTIONS, functions
+from torchlint.knowledge.factories import ARRAY_FACTORIES, GENERATORS, LIKE_FACTORIES
 from torchlint.knowledge.tensors import LEGACY, PARAMETERS
 
 if TYPE_CHECKING:
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 _NUMBERS = frozenset({Kind.SCALAR, Kind.NUMPY_SCALAR, Kind.STRING, Kind.NONE, Kind.DTYPE, Kind.DEVICE})
 _FROM_DATA = LEGACY.keys() | {"torch.tensor"}
+# Functions and methods that compute only with their first argument: the others are sizes, dimensions and the like.
+_ALONE_FUNCTIONS = functions(lambda function: function.alone, "torch", "numpy") | {"numpy.expand_dims"}
+_ALONE = ALONE | {"astype"}
+# Arguments that say that the place, memory, a generator or a gradient matters, and not the content alone.
+_PARTICULAR = frozenset("device out generator pin_memory requires_grad where".split())
+# Functions that give a tensor for their argument, and no other copy of data than the move: TL101 reports those.
+_CONVERSIONS = (CONSTRUCTORS & SHARING_FUNCTIONS) | {"torch.autograd.Variable"}
 _KEPT_BY_DECORATORS = frozenset({"builtins.staticmethod", "builtins.classmethod", "builtins.property"})
 
 
@@ -72,12 +80,12 @@ def without_mark(value: Value) -> Value:
 
 def is_factory(values: Values, node: cst.Call, name: str | None) -> bool:
     """Whether a call creates content on the CPU from sizes and numbers."""
-    if name not in known.GENERATORS or in_device_context(values, node):
+    if name not in GENERATORS or in_device_context(values, node):
         return False
     first = values.value(positional(node, 0))
     if name in LIKE_FACTORIES:
         return first.kind is Kind.TENSOR and first.device is Device.CPU
-    if name in known.ARRAY_FACTORIES:
+    if name in ARRAY_FACTORIES:
         return True
     given = [values.value(arg.value) for arg in node.args]
     numbers = name != "torch.normal" or all(value.kind in (*_NUMBERS, Kind.TUPLE) for value in given)
@@ -146,12 +154,12 @@ def _function_generates(values: Values, node: cst.Call, name: str) -> bool:
         return False
     if name in _FROM_DATA:
         return _is_list_of_numbers(node)
-    if name in known.CONVERSIONS:
+    if name in _CONVERSIONS:
         return values.value(positional(node, 0)).generated
-    if name in FACTORIES or name in known.ARRAY_FACTORIES:
+    if name in GENERATING or name in ARRAY_FACTORIES:
         return is_factory(values, node, name)
     operands = [arg.value for arg in node.args if arg.keyword is None]
-    operands = operands[:1] if name in known.SINGLE else operands
+    operands = operands[:1] if name in _ALONE_FUNCTIONS else operands
     return any(is_marked(values.value(one)) for one in operands) and not any(may_be_data(values, o) for o in operands)
 
 
@@ -167,17 +175,17 @@ def _method_generates(values: Values, base: Value, node: cst.Call) -> bool:
     name = node.func.attr.value
     if _is_particular(node) or name in ("pin_memory", "share_memory_", "requires_grad_", "new_tensor"):
         return False
-    made = name in ("new_zeros", "new_ones", "new_full", "new_empty")
+    made = name in METHODS and METHODS[name].made != ""
     if not (base.generated or (made and base.device is Device.CPU)):
         return False
-    return name in known.SINGLE_METHODS or not any(may_be_data(values, arg.value) for arg in node.args)
+    return name in _ALONE or not any(may_be_data(values, arg.value) for arg in node.args)
 
 
 def _is_particular(node: cst.Call) -> bool:
     """Whether the call says where or how memory is allocated, or which generator draws."""
     if any(arg.star == "**" for arg in node.args):
         return True
-    given = (keyword(node, word) for word in known.PARTICULAR)
+    given = (keyword(node, word) for word in _PARTICULAR)
     return any(value is not None and literal(value) is not False for value in given)
 
 
@@ -215,12 +223,12 @@ def stores_data(
             call = values.code.parent(parent)
             called = isinstance(call, cst.Call) and call.func is parent
             name = parent.attr.value
-            if name in known.METADATA:
+            if name in METADATA:
                 return False
             if isinstance(call, cst.Call) and called:
                 if name.endswith("_") and not name.endswith("__"):
                     return _is_particular(call) or any(may_be_data(values, arg.value) for arg in call.args)
-                if name not in known.VIEW_METHODS:
+                if name not in SHARING and name != "numpy":
                     return False
                 parent = call
         node, parent = parent, values.code.parent(parent)

@@ -15,8 +15,8 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.devices import device_of, is_device_name
 from torchlint.analysis.values.lattice import Device, Kind, Value, device_named
+from torchlint.knowledge.portability import FRAMEWORKS
 from torchlint.knowledge.tensors import LEGACY
-from torchlint.knowledge.transfers import FRAMEWORKS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values

@@ -10,7 +10,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Value, device_named
 from torchlint.knowledge import tensors as known
-from torchlint.knowledge.transfers import DEVICE_WORDS
+from torchlint.knowledge.portability import DEVICE_WORDS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values

@@ -10,6 +10,8 @@ from torchlint.analysis.syntax.calls import keyword, literal, positional
 from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import Device, Kind, Value
+from torchlint.catalogue.functions import OF_TORCH
+from torchlint.catalogue.records import ARGUMENTS
 from torchlint.knowledge import tensors as known
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ def factory(values: Values, node: cst.Call, name: str) -> Value:
 
 def _factory_rank(values: Values, node: cst.Call, last: str) -> int | None:
     """The number of dimensions, if the arguments show it."""
-    if last in known.VECTORS:
+    rank = OF_TORCH[last].rank
+    if rank == 1:
         return 1
     sizes = [arg.value for arg in node.args if arg.keyword is None]
     if last == "tensor" and sizes:
@@ -56,7 +59,7 @@ def _factory_rank(values: Values, node: cst.Call, last: str) -> int | None:
     if last == "randint":  # the size is the last of two or three arguments
         size = keyword(node, "size") or (sizes[-1] if len(sizes) > 1 else None)
         return len(size.elements) if isinstance(size, (cst.Tuple, cst.List)) else None
-    if last not in known.SIZED or any(arg.star for arg in node.args):
+    if rank != ARGUMENTS or any(arg.star for arg in node.args):
         return None
     if len(sizes) == 1 and isinstance(sizes[0], (cst.Tuple, cst.List)):
         return len(sizes[0].elements)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from torchlint.knowledge.transfers import OTHER_ACCELERATORS
+from torchlint.knowledge.portability import OTHER_ACCELERATORS
 
 _MEMBERS = 1000
 

@@ -13,14 +13,19 @@ from torchlint.analysis.values.devices import moved_to, of_operands
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.factories import factory, legacy
 from torchlint.analysis.values.lattice import SCALAR, UNKNOWN, Device, Kind, Value
+from torchlint.catalogue.functions import TENSOR_ATTRIBUTES, function_named, method_named
+from torchlint.catalogue.views import CASTS, FACTORIES, METADATA, functions
 from torchlint.knowledge import tensors as known
 from torchlint.knowledge.loaders import LOADERS
 from torchlint.knowledge.precision import GRAD_SCALERS
-from torchlint.knowledge.synchronization import PARAMETER_METHODS, SHAPES
-from torchlint.knowledge.transfers import COLLECTIVES, RUNNERS, TENSOR_METHODS
+from torchlint.knowledge.synchronization import PARAMETER_METHODS
+from torchlint.knowledge.transfers import COLLECTIVES, RUNNERS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
+
+_FROM_HOST = functions(lambda function: function.made and function.place == "host")
+_OF_HOST = ("number", "size", "none", "other")
 
 
 def call(values: Values, node: cst.Call, name: str) -> Value | None:
@@ -29,10 +34,10 @@ def call(values: Values, node: cst.Call, name: str) -> Value | None:
         return legacy(node, name)
     if name == "torch.device":
         return devices.made(values, node)
-    if name in known.FROM_HOST:
+    if name in _FROM_HOST:
         dtype = values.value(positional(node, 0)).dtype
         return Value(Kind.TENSOR, Device.CPU, dtype=dtype, sure=True, origin=node, source=name)
-    if name in known.FACTORIES:
+    if name in FACTORIES:
         return factory(values, node, name)
     if name in LOADERS:
         return Value(Kind.LOADER, origin=node, source=name)
@@ -53,7 +58,8 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
         element = Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
         return Value(Kind.TUPLE, element=element, origin=node)
     if root == "torch" and known.gives_tensor(last) and last[:1].islower():
-        dtype = "bool" if last in known.MASKING and keyword(node, "out") is None else None
+        mask = function_named(last).gives == "mask" and keyword(node, "out") is None
+        dtype = "bool" if mask else None
         return Value(Kind.TENSOR, of_operands(values, node), dtype=dtype, sure=True, origin=node, source=name)
     if root in ("torch.nn.functional", "torch.linalg", "torch.fft", "torch.special") or name in known.NORMS:
         return Value(Kind.TENSOR, of_operands(values, node), sure=True, origin=node, source=name)
@@ -135,13 +141,14 @@ def method(values: Values, base: Value, node: cst.Call) -> Value | None:
     if base.kind is Kind.DICT:
         return _dict_method(base, node, name)
     if base.kind is Kind.UNKNOWN:
-        return _located_method(values, base, node, name) if base.located else _unknown_method(values, node, name)
+        return _located_method(values, base, node, name) if base.located else _unrecordmethod(values, node, name)
     return _sure_tensor(node, name)
 
 
 def _located_method(values: Values, base: Value, node: cst.Call, name: str) -> Value | None:
     """Methods of a value of which only the device is known: a tensor, a model, or a container of tensors."""
-    if name in TENSOR_METHODS or name in known.HOST_METHODS or name in known.NEW or name in ("to", "cpu", "cuda"):
+    record = method_named(name)
+    if record.kernel == "same" or record.gives in _OF_HOST or record.made or name in ("to", "cpu", "cuda"):
         return _tensor_method(values, base._replace(kind=Kind.TENSOR), node, name)  # only tensors have such methods
     if name in ("train", "eval", "apply"):
         return base
@@ -151,7 +158,7 @@ def _located_method(values: Values, base: Value, node: cst.Call, name: str) -> V
     return base if name in ("get", "pop") else None
 
 
-def _unknown_method(values: Values, node: cst.Call, name: str) -> Value | None:
+def _unrecordmethod(values: Values, node: cst.Call, name: str) -> Value | None:
     """Methods whose names alone tell what they return."""
     if name == "type" and values.device_evidence.is_cuda_type(positional(node, 0)):
         return Value(Kind.TENSOR, Device.VARIABLE, origin=node)
@@ -219,20 +226,21 @@ def _tensor_method(values: Values, base: Value, node: cst.Call, name: str) -> Va
         where = moved_to(values, node)
         moved = base if where is None else base._replace(device=where, batch=False)
         return moved._replace(dtype=_converted(values, base, node, name), origin=node, fresh=False)
-    if name in known.HOST_METHODS:
-        return _host(base, node, known.HOST_METHODS[name])
-    if name in known.TUPLE_METHODS or (name in known.VALUES_AND_INDICES and node.args):
+    record = method_named(name)
+    if record.gives in _OF_HOST:
+        return _host(base, node, name, record.gives)
+    if record.gives in ("pair", "list") or (record.gives == "pair with dim" and node.args):
         element = base._replace(fresh=False, origin=node, elements=None, batch=False, dtype=None, rank=None)
         return Value(Kind.TUPLE, element=element, origin=node)
-    if name in known.CASTS:
-        return base._replace(dtype=known.CASTS[name], origin=node, fresh=False, rank=base.rank)
-    if name in known.SAME_CONTENT:
+    if name in CASTS:
+        return base._replace(dtype=CASTS[name], origin=node, fresh=False, rank=base.rank)
+    if record.keeps == "content":
         return base._replace(origin=node, fresh=False)
     if _flattens(node, name):
         return base._replace(origin=node, fresh=False, elements=None, rank=1)
     if name == "type":
         return _typed(values, base, node)
-    if name in known.NEW or name == "type_as":
+    if record.made or name == "type_as":
         other = values.value(positional(node, 0)) if name == "type_as" else base
         return Value(Kind.TENSOR, other.device, sure=base.sure, origin=node)
     rank = base.rank + 1 if name == "unsqueeze" and base.rank is not None else None
@@ -243,12 +251,13 @@ def _result_dtype(values: Values, base: Value, node: cst.Call) -> str | None:
     """The dtype of what a method returns; ``x.view(torch.int32)`` reads the bytes as another one."""
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
-    if name in known.MASKING or (name in ("any", "all") and base.dtype == "bool"):
+    record = method_named(name)
+    if record.gives == "mask" or (name in ("any", "all") and base.dtype == "bool"):
         return "bool"
     if name == "view" and any("type" in (dotted(arg.value) or "") for arg in node.args):
         return None
     reads = name == "view" and any(values.value(arg.value).kind is Kind.DTYPE for arg in node.args)
-    return base.dtype if name in known.SAME_DTYPE and not reads else None
+    return base.dtype if record.keeps and not reads else None
 
 
 def _typed(values: Values, base: Value, node: cst.Call) -> Value:
@@ -285,14 +294,16 @@ def _converted(values: Values, base: Value, node: cst.Call, name: str) -> str | 
     return base.dtype if plain else target.dtype if target.kind is Kind.TENSOR else None
 
 
-def _host(base: Value, node: cst.Call, kind: str) -> Value:
-    if kind == "ndarray":
+def _host(base: Value, node: cst.Call, name: str, gives: str) -> Value:
+    if name == "numpy":
         return Value(Kind.NDARRAY, dtype=base.dtype, rank=base.rank, origin=node, source=".numpy()")
-    if kind == "size":
+    if gives == "size":
         return SCALAR if node.args else Value(Kind.TUPLE, element=SCALAR, origin=node)
-    if kind == "list":
+    if name == "tolist":
         return Value(Kind.LIST, origin=node, fresh=True)
-    return {"scalar": SCALAR, "none": Value(Kind.NONE)}.get(kind, UNKNOWN)
+    if gives == "none":
+        return Value(Kind.NONE)
+    return SCALAR if name == "item" or gives == "number" else UNKNOWN
 
 
 def _module_method(values: Values, base: Value, node: cst.Call, name: str) -> Value:
@@ -311,7 +322,7 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
     """The value of an attribute of a tensor: ``x.T``, ``x.data``, ``x.shape``, ``x.device``."""
     name = node.attr.value
     if base.kind is Kind.TENSOR:
-        if name in known.TENSOR_ATTRIBUTES:
+        if name in TENSOR_ATTRIBUTES:
             return base._replace(fresh=False)
         if name == "device":
             return Value(Kind.DEVICE, base.device, origin=node)
@@ -323,7 +334,7 @@ def attribute(base: Value, node: cst.Attribute) -> Value | None:
     if name == "device":
         return Value(Kind.DEVICE, base.device if base.located else Device.UNKNOWN, origin=node)
     if base.located:
-        if name in SHAPES:
+        if name in METADATA:
             return Value(Kind.TUPLE, element=SCALAR, origin=node) if name == "shape" else SCALAR
         return base
     return None

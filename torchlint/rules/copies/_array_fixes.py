@@ -8,12 +8,12 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, keyword, method
 from torchlint.analysis.values.lattice import Kind
+from torchlint.catalogue.views import CASTS, FORMS, SHAPES
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Targets
-from torchlint.knowledge.factories import FORM_METHODS, SAME_FORMS
-from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
+from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.copies._array_copies import ArrayCopy, is_blocking
 from torchlint.rules.copies._array_lists import ArrayList
@@ -63,7 +63,7 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
     cast = None if keyword(copy.call, "dtype") is not None else next(iter(targets.casts(copy.call, copy.move)), None)
     if cast is not None:
         methods.remove(str(method(cast)))
-    if any(link not in FORM_METHODS or link in ("type", "requires_grad_") for link in methods):
+    if any(link not in FORMS or link in ("type", "requires_grad_") for link in methods):
         raise Unfixable
     if target.dtype is not None and (keyword(copy.call, "dtype") is not None or methods or cast is not None):
         raise Unfixable  # two conversions in a row
@@ -73,7 +73,7 @@ def _create_on_device(module: SourceModule, copy: ArrayCopy) -> Fix:
         removal.append(editor.remove_call(cast))
     written = f"dtype={dtype}, " if dtype is not None else ""
     added = editor.add_argument(copy.call, f"{written}device={target.device}")
-    same = dtype is None and keyword(copy.call, "dtype") is None and SAME_FORMS.issuperset(methods)
+    same = dtype is None and keyword(copy.call, "dtype") is None and SHAPES.issuperset(methods)
     caveats = [*([] if same else [_CAST]), *target.caveats]
     return fix(f"transfer it directly, with `{target.words}`", (*added, *removal), caveats)
 

@@ -11,9 +11,9 @@ from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import Move
 from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import Device, Kind, Value
-from torchlint.knowledge.content import VIEW_METHODS
+from torchlint.catalogue.views import CASTS, ENLARGING, SHARING
 from torchlint.knowledge.dtypes import SIZES
-from torchlint.knowledge.tensors import CASTS, LEGACY, LEGACY_DTYPES
+from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 # A conversion alone, one with arithmetic, or a larger shape.
 Work = Literal["cast", "arithmetic", "enlarging"]
-# Methods that repeat the elements of a tensor; moving an expanded tensor copies every repetition.
-_ENLARGING = frozenset("expand expand_as repeat tile repeat_interleave".split())
-_VIEWS = VIEW_METHODS - CASTS.keys() - _ENLARGING - {"numpy"}
+# Moving a tensor that was enlarged copies every repetition.
+_VIEWS = SHARING - CASTS.keys() - ENLARGING - {"type"}
 _OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
 _ARITHMETIC = frozenset("add sub mul div add_ sub_ mul_ div_ divide multiply subtract".split())
 _METHODS = {dtype: name for name, dtype in CASTS.items()}
@@ -113,7 +112,7 @@ class HostWorks:
             base = receiver(node) if isinstance(node, cst.Call) else None
             if base is None or not isinstance(node, cst.Call) or self._module.qualified(node.func) is not None:
                 return None
-            if not computes and method(node) in _ENLARGING:
+            if not computes and method(node) in ENLARGING:
                 return self._enlarged(move, node, base) if move is not None else None
             cast = self._cast(node)
             if cast is not None:

@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import is_opaque, keyword, method, positional, receiver
 from torchlint.analysis.things.move import Move
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge.tensors import CASTS
+from torchlint.catalogue.views import CASTS, SHAPES
 from torchlint.rules.copies._factories import Factories
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _INTENDED = (
 )
 # Methods that convert what is on the device, or may.
 _CONVERTING = (CASTS.keys() - {"double"}) | {"to", "type", "type_as"}
-_PASSING = frozenset({"unsqueeze", "view", "reshape", "squeeze", "detach", "contiguous", "clone", "t", "flatten"})
 _DEPTH = 6
 
 
@@ -85,7 +84,7 @@ class DoubleTensors:
             return None
         if self._module.qualified(node.func) in CONSTRUCTORS:
             return self._of_array(node)
-        inner = receiver(node) if method(node) in _PASSING else None
+        inner = receiver(node) if method(node) in SHAPES else None
         return self._made(inner, depth - 1) if inner is not None else None
 
     def _of_array(self, call: cst.Call) -> Doubles | None:

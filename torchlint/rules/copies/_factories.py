@@ -14,6 +14,7 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.move import FirstMove, Moves
 from torchlint.analysis.values.content import in_device_context
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.catalogue.views import CONSTRUCTORS, FORMS, GENERATING, RANDOM, ROUNDED
 from torchlint.knowledge import factories as known
 from torchlint.knowledge.arrays import ARRAYS
 from torchlint.knowledge.dtypes import is_negative_zero
@@ -71,14 +72,14 @@ class Factories:
         if not may_call(call, known.FACTORY_NAMES):
             return None
         name = self._module.qualified(call.func)
-        if name not in known.FACTORIES or _has_unknown_keywords(call) or _has_placement(call):
+        if name not in GENERATING or _has_unknown_keywords(call) or _has_placement(call):
             return None
         move = self._module.shared(Moves).first_move_of(call)
         if move is None or not self.on_cpu(call, str(name)):
             return None
         if self._module.shared(MoveGains).gains_nothing(call, str(name), move.call):
             return None
-        computed = tuple(link for link in move.methods if link not in known.FORM_METHODS)
+        computed = tuple(link for link in move.methods if link not in FORMS)
         requires_grad = literal(keyword(call, "requires_grad")) is True
         return MovedFactory(call, str(name), move, self._content(call, str(name)), computed, requires_grad)
 
@@ -99,10 +100,10 @@ class Factories:
         return value.kind is Kind.TENSOR and value.device is not Device.CPU
 
     def _content(self, call: cst.Call, name: str) -> str:
-        if name in known.RANDOM:
+        if name in RANDOM:
             return "random"
         whole = all(literal(a.value) is ... or isinstance(literal(a.value), int) for a in call.args if not a.keyword)
-        rounded = name in known.ROUNDED or (name in ("torch.arange", "torch.range") and not whole)
+        rounded = name in ROUNDED or (name in ("torch.arange", "torch.range") and not whole)
         return "rounded" if rounded else "deterministic"
 
     # -- made in Python or NumPy -------------------------------------------------------------------
@@ -113,7 +114,7 @@ class Factories:
             return None
         name = self._module.qualified(call.func)
         legacy = name in LEGACY or self._chooses_legacy_type(call.func)
-        if (name not in known.CONSTRUCTORS and not legacy) or _has_unknown_keywords(call) or not call.args:
+        if (name not in CONSTRUCTORS and not legacy) or _has_unknown_keywords(call) or not call.args:
             return None
         data = keyword(call, "data") or positional(call, 0)
         dtype = keyword(call, "dtype")

@@ -8,13 +8,13 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, method
 from torchlint.analysis.values.dtypes import dtype_of
+from torchlint.catalogue.views import CASTS, SHAPES, functions
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Target, Targets
 from torchlint.knowledge.dtypes import COMPLEX
-from torchlint.knowledge.factories import LIKE_FACTORIES, SAME_FORMS
-from torchlint.knowledge.tensors import CASTS
+from torchlint.knowledge.factories import LIKE_FACTORIES
 from torchlint.model import Edit, Fix
 from torchlint.rules.copies._factories import MovedFactory
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 # Factories of zeros and ones, which are the same in every dtype, and of content that does not depend on the device.
-_SAME_IN_EVERY_DTYPE = frozenset(f"torch.{name}" for name in "zeros ones eye zeros_like ones_like".split())
-_SAME_EVERYWHERE = frozenset({"torch.zeros", "torch.ones", "torch.eye", "torch.empty", "torch.full", "torch.arange"})
+_SAME_IN_EVERY_DTYPE = functions(lambda function: function.made == "units")
+_SAME_EVERYWHERE = functions(lambda function: function.made in ("units", "constant", "nothing")) - LIKE_FACTORIES
 _KEYWORDS = frozenset("size fill_value dtype".split())
 _RANDOM = (
     "the device's generator draws different numbers from the same seed, and the CPU's generator no longer advances"
@@ -77,7 +77,7 @@ def _casts(found: MovedFactory) -> list[str]:
 def _caveats(module: SourceModule, found: MovedFactory, casts: list[cst.Call]) -> list[str]:
     """What may change, beside what depends on the target."""
     folded = {method(cast) for cast in casts}
-    forms = all(link in SAME_FORMS or link in folded for link in found.move.methods)
+    forms = all(link in SHAPES or link in folded for link in found.move.methods)
     caveats = []
     if found.content == "random":
         caveats.append(_RANDOM)

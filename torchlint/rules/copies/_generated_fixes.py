@@ -8,11 +8,11 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, bind, keyword, literal, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
+from torchlint.catalogue.views import CONSTRUCTORS
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Targets
-from torchlint.knowledge.factories import CONSTRUCTORS
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
 from torchlint.model import Fix
 

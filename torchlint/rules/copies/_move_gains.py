@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.lattice import Device
-from torchlint.knowledge.synchronization import READING_METHODS
+from torchlint.catalogue.views import READING
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -36,7 +36,7 @@ class MoveGains:
         if isinstance(parent, (cst.For, cst.CompFor)):
             return parent.iter is move
         call = self._module.parent(parent) if isinstance(parent, cst.Attribute) and parent.value is move else None
-        return isinstance(call, cst.Call) and call.func is parent and method(call) in READING_METHODS
+        return isinstance(call, cst.Call) and call.func is parent and method(call) in READING
 
     def _may_only_convert(self, move: cst.Call) -> bool:
         """Whether a move is ``.type_as(x)``, and ``x`` is not known to be on an accelerator."""

@@ -14,8 +14,8 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.analysis.values.content import is_factory, is_marked
 from torchlint.analysis.values.lattice import Kind
-from torchlint.knowledge import factories as known
-from torchlint.knowledge.content import GENERATOR_NAMES, METADATA
+from torchlint.catalogue.views import METADATA, RANDOM
+from torchlint.knowledge.factories import GENERATOR_NAMES
 from torchlint.rules.copies._factories import Factories
 from torchlint.rules.copies._move_gains import MoveGains
 
@@ -32,7 +32,7 @@ class MovedContent(NamedTuple):
     @property
     def is_random(self) -> bool:
         """Whether random numbers are among the content."""
-        return any(name in known.RANDOM for _, name in self.factories)
+        return any(name in RANDOM for _, name in self.factories)
 
 
 class _Trace(NamedTuple):

@@ -9,7 +9,7 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import FirstMove, Moves, names_accelerator
-from torchlint.knowledge.factories import CONSTRUCTORS
+from torchlint.catalogue.views import CONSTRUCTORS
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.rules.copies._factories import Factories
 from torchlint.rules.copies._numbers import Numbers

@@ -10,9 +10,9 @@ from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import literal, method, positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind, Value
+from torchlint.catalogue.views import READING
 from torchlint.knowledge.arrays import CONSTANTS
 from torchlint.knowledge.factories import NUMBER_FUNCTIONS, NUMBER_LIMITS
-from torchlint.knowledge.synchronization import READING_METHODS
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -166,7 +166,7 @@ class Numbers:
 
     def _is_read(self, call: cst.Call) -> bool:
         """``x.item()``, ``float(x)`` of a tensor."""
-        if method(call) in READING_METHODS:
+        if method(call) in READING:
             return True
         given = self._module.value(positional(call, 0))
         converts = self._module.qualified(call.func) in _CONVERSIONS

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.catalogue.views import JOINING
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
 
-_JOINING = tuple(f"torch.{name}" for name in "cat concat concatenate hstack vstack row_stack dstack".split())
+_JOINING = tuple(sorted(JOINING - {"torch.stack"}))
 
 
 # Only its loop tells a tensor that grows from the many others that models join. So 69 of timm's 304 files are parsed

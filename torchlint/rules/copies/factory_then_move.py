@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.content import GENERATORS
-from torchlint.knowledge.factories import FACTORIES
+from torchlint.catalogue.views import GENERATING
+from torchlint.knowledge.factories import GENERATORS
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import of_library
@@ -49,7 +49,7 @@ class FactoryThenMove(Rule):
             heat=self.module.heat(found.move),
         )
 
-    @on.call(*FACTORIES)
+    @on.call(*GENERATING)
     def check(self, node: cst.Call) -> None:
         from torchlint.rules.copies._factories import Factories
 

@@ -12,7 +12,8 @@ from torchlint.analysis.things.loader import Loader, Loaders
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.devices import device_of, is_device_of
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge.tensors import DATASET_BASES, FACTORIES
+from torchlint.catalogue.views import FACTORIES
+from torchlint.knowledge.tensors import DATASET_BASES
 from torchlint.rules.loading._samples import SAMPLE_METHODS, Samples
 
 if TYPE_CHECKING:

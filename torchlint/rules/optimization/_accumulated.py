@@ -11,8 +11,9 @@ from torchlint.analysis.heat.rounds import rounds
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.values.lattice import Kind
+from torchlint.catalogue.views import FACTORIES
 from torchlint.knowledge.heat import NO_GRADIENTS
-from torchlint.knowledge.tensors import FACTORIES, LEGACY
+from torchlint.knowledge.tensors import LEGACY
 from torchlint.model import Heat
 
 if TYPE_CHECKING:

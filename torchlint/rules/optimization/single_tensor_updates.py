@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.portability import OTHER_ACCELERATORS
 from torchlint.knowledge.training import MULTI_TENSOR, MULTI_TENSOR_AVERAGES, MULTI_TENSOR_DEFAULT
-from torchlint.knowledge.transfers import OTHER_ACCELERATORS
 from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule

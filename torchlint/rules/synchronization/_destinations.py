@@ -12,9 +12,9 @@ from torchlint.analysis.scopes.bindings import targets
 from torchlint.analysis.syntax.calls import keyword, method, positional, receiver
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.lattice import Kind
+from torchlint.catalogue.views import CONSTRUCTORS, EVERYWHERE, EVERYWHERE_FUNCTIONS, METADATA, ON_DEVICE, READING
 from torchlint.knowledge import synchronization as known
 from torchlint.knowledge import transfers
-from torchlint.knowledge.factories import CONSTRUCTORS
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.rules.synchronization._pictures import draws
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 # Nowhere; back to the device; only into a picture; only a question about its shape; anywhere else.
 Destination = Literal["nothing", "device", "picture", "shape", "host"]
 _DEPTH = 12
-_METHODS = transfers.TENSOR_METHODS | transfers.ARRAY_METHODS | known.READING_METHODS
+_METHODS = EVERYWHERE | transfers.ARRAY_METHODS | READING
 # Functions whose result depends on nothing but their arguments.
 _PURE = known.CONVERSIONS | known.MATH_FUNCTIONS | {f"builtins.{name}" for name in "abs round list tuple".split()}
 _PASSING_ON = frozenset(f"builtins.{name}" for name in "enumerate zip reversed".split())
 _PURE_MODULES = ("numpy.", "cv2.")
-_OF_DEVICE = transfers.TORCH_FUNCTIONS | {f"torch.{name}" for name in transfers.ON_DEVICE}
+_OF_DEVICE = EVERYWHERE_FUNCTIONS | {f"torch.{name}" for name in ON_DEVICE}
 _TEXTS = frozenset({"builtins.str", "builtins.repr", "builtins.format"})
 _PEEKING = frozenset("locals vars eval exec".split())
 
@@ -94,7 +94,7 @@ class Destinations:
 
     def _through_attribute(self, attribute: cst.Attribute, way: _Way, depth: int) -> Iterator[Destination]:
         call, verb = self._module.parent(attribute), attribute.attr.value
-        if verb in transfers.METADATA_ATTRIBUTES:
+        if verb in METADATA:
             yield "shape"
         elif not isinstance(call, cst.Call) or call.func is not attribute:
             passed = way._replace(portable=way.portable and verb in ("data", "T", "mT"))

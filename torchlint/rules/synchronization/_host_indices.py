@@ -11,7 +11,7 @@ import libcst as cst
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.read import Read
 from torchlint.analysis.values.lattice import Device, Kind, Value
-from torchlint.knowledge import tensors as known
+from torchlint.catalogue.views import functions
 from torchlint.model import Heat
 from torchlint.rules.synchronization._repeated_reads import repeated_reads
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 IndexKind = Literal["list", "array", "tensor", "factory", "element", "number"]
+# Factories whose results are no booleans unless a dtype says so, and so are integers where they are indices.
+_INTEGERS = functions(lambda function: function.dtype.startswith("int64"))
 _NUMBERS = (Kind.SCALAR, Kind.NUMPY_SCALAR)
 _MAY_BE_INDEX = (cst.List, cst.ListComp, cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BinaryOperation)
 
@@ -124,7 +126,7 @@ class HostIndices:
 
 def _is_of_rows(value: Value) -> bool:
     """Whether an index is certainly on the device, and made of integers: not a mask, and not a single number."""
-    integers = (value.dtype or "").startswith("int") or (value.dtype is None and value.source in known.INTEGERS)
+    integers = (value.dtype or "").startswith("int") or (value.dtype is None and value.source in _INTEGERS)
     return value.accelerated and integers and bool(value.rank)
 
 

@@ -9,6 +9,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.values.lattice import Kind
+from torchlint.catalogue.views import SIZE_TAKERS
 from torchlint.knowledge import synchronization as known
 from torchlint.rules.synchronization._destinations import uses_of
 
@@ -58,7 +59,7 @@ def _use(module: SourceModule, node: cst.CSTNode) -> HostUse | None:
             if isinstance(other, _REPEATED) or module.value(other).kind is Kind.LIST:
                 return "size"
         if isinstance(around, cst.Call):
-            if _name(around) in known.SIZE_TAKERS:
+            if _name(around) in SIZE_TAKERS:
                 return "size" if below is not around.func else None
             if _leaves(around):
                 return None

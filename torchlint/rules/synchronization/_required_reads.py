@@ -10,6 +10,7 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.catalogue.views import SIZE_TAKERS
 from torchlint.knowledge import synchronization as known
 from torchlint.rules.synchronization._destinations import uses_of
 
@@ -137,7 +138,7 @@ class RequiredReads:
             if isinstance(around, cst.Call):
                 name = (dotted(around.func) or method(around) or "").rpartition(".")[2]
                 if name not in known.SIZE_CONVERSIONS:
-                    return name in known.SIZE_TAKERS
+                    return name in SIZE_TAKERS
             elif not isinstance(around, _SIZE_ARITHMETIC):
                 return False
         return False

@@ -13,7 +13,7 @@ from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.read import Read
 from torchlint.analysis.things.traced import TracedCode
 from torchlint.analysis.values.models import is_loss_name
-from torchlint.knowledge.synchronization import REDUCTIONS, SHAPES
+from torchlint.catalogue.views import METADATA, SUMS
 from torchlint.rules.synchronization._repeated_reads import repeated_reads
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def is_reduced(module: SourceModule, node: cst.BaseExpression) -> bool:
     if not isinstance(call, cst.Call):
         return False
     name = method(call) or (module.qualified(call.func) or "").rpartition(".")[2]
-    return name in REDUCTIONS or is_loss_name(call.func)
+    return name in SUMS or is_loss_name(call.func)
 
 
 class NeededResults:
@@ -87,7 +87,7 @@ class NeededResults:
         for around in (node, *self._module.ancestors(node)):
             if around in read or (isinstance(around, (cst.For, cst.CompFor)) and below is around.iter):
                 return True
-            if isinstance(around, cst.Attribute) and around.attr.value in SHAPES:
+            if isinstance(around, cst.Attribute) and around.attr.value in METADATA:
                 return True
             if isinstance(around, cst.Call) and self._module.qualified(around.func) in _ITERATORS:
                 return True

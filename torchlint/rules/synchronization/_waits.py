@@ -12,6 +12,7 @@ from torchlint.analysis.heat.heat import COMPREHENSIONS
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind
+from torchlint.catalogue.views import READING
 from torchlint.knowledge import synchronization as known
 from torchlint.rules.synchronization._required_reads import RequiredReads
 
@@ -23,7 +24,7 @@ _SYNCHRONIZE = frozenset({"synchronize"})
 _SYNCHRONIZING = frozenset({"torch.cuda.synchronize", "torch.accelerator.synchronize"})
 _QUIET_FUNCTIONS = known.CONVERSIONS | known.MATH_FUNCTIONS | known.PRINTING_FUNCTIONS | known.CLOCKS
 _QUIET_FUNCTIONS |= {"builtins.len", "builtins.isinstance", "builtins.round"} | _SYNCHRONIZING
-_QUIET_METHODS = known.READING_METHODS | known.LOG_METHODS | {"append", "format", "detach"}
+_QUIET_METHODS = READING | known.LOG_METHODS | {"append", "format", "detach"}
 _ON_HOST = frozenset({Kind.SCALAR, Kind.NDARRAY, Kind.NUMPY_SCALAR, Kind.STRING, Kind.NONE, Kind.LIST, Kind.DICT})
 _COMPUTING = (cst.BinaryOperation, cst.UnaryOperation, cst.Comparison, cst.BooleanOperation, cst.Subscript)
 _REPEATING = (cst.Lambda, *COMPREHENSIONS)  # run later, or several times

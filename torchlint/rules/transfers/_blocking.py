@@ -13,6 +13,8 @@ from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.batch import Batch, Batches, Source
 from torchlint.analysis.things.loader import Loaders
 from torchlint.analysis.things.move import Move, Moves
+from torchlint.catalogue.functions import META_ATTRIBUTES, TENSOR_ATTRIBUTES
+from torchlint.catalogue.views import JOINING
 from torchlint.knowledge import loaders as known
 from torchlint.rules.transfers._host_memory import is_read_at_once
 from torchlint.rules.transfers._iterated import iterated
@@ -106,7 +108,7 @@ class Uploads:
 
     def _operand(self, node: cst.BaseExpression) -> Batch | None:
         """The batch whose parts ``torch.cat(views)`` joins; None if something else may be among them."""
-        if not isinstance(node, cst.Call) or self._module.qualified(node.func) not in known.JOINING_FUNCTIONS:
+        if not isinstance(node, cst.Call) or self._module.qualified(node.func) not in JOINING:
             return None
         joined = argument(node, "tensors", 0)
         if joined is None or keyword(node, "out") is not None:
@@ -200,7 +202,7 @@ class Uploads:
         if isinstance(parent, cst.Attribute) and parent.value is name:
             called = isinstance(self._module.parent(parent), cst.Call)
             in_place = called and parent.attr.value.endswith("_") and not parent.attr.value.endswith("__")
-            own = not called and parent.attr.value not in known.TENSOR_ATTRIBUTES
+            own = not called and parent.attr.value not in _ATTRIBUTES
             return in_place or (whole and own)
         if isinstance(parent, cst.Subscript) and parent.value is name:
             stored = isinstance(self._module.parent(parent), cst.AssignTarget)
@@ -237,5 +239,6 @@ def _pins_itself(moved: cst.BaseExpression) -> bool:
     return any(method(node) == "pin_memory" for node in (moved, *descendants(moved)))
 
 
+_ATTRIBUTES = META_ATTRIBUTES | TENSOR_ATTRIBUTES
 # What pins what a move copies, as following the program shows it.
 _FOLLOWED: dict[str | None, Pinned] = {"pinned batch": "elsewhere", "pageable batch": False, "made": False}

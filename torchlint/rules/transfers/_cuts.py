@@ -10,6 +10,7 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import argument, method, receiver
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.catalogue.views import CASTS, JOINING
 from torchlint.knowledge import loaders as known
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _PIN = "pin_memory"
 _DEPTH = 3
 # Methods of a part that leave it on the host, besides views.
-_COPIES = frozenset("contiguous clone float double half long int bool".split())
+_COPIES = CASTS.keys() | {"contiguous", "clone"}
 
 
 class Cut(NamedTuple):
@@ -65,7 +66,7 @@ class Cuts:
         node = bound if bound is not None else node
         while isinstance(node, cst.Call) and method(node) in known.VIEW_METHODS | _COPIES:
             node = receiver(node) or node.func
-        if isinstance(node, cst.Call) and self._module.qualified(node.func) in known.JOINING_FUNCTIONS:
+        if isinstance(node, cst.Call) and self._module.qualified(node.func) in JOINING:
             joined = argument(node, "tensors", 0)
             node = joined.elt if isinstance(joined, cst.ListComp) else node
         return node.value if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Name) else None

@@ -14,8 +14,8 @@ from torchlint.analysis.syntax.walk import children
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.analysis.values.sources import sources
+from torchlint.catalogue.views import FACTORIES
 from torchlint.knowledge import transfers as known
-from torchlint.knowledge.tensors import FACTORIES
 from torchlint.rules.transfers._pending import Fate, Fates
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.things.loader import Loader
+from torchlint.catalogue.views import EVERYWHERE
 from torchlint.edit import pinning
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
-from torchlint.knowledge.transfers import TENSOR_METHODS
 from torchlint.model import Edit, Fix, Safety
 from torchlint.rules.transfers._iterated import iterated
 
@@ -61,7 +61,7 @@ def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
     node: cst.BaseExpression | None = receiver(trip.to_device)
     while node is not trip.to_host:
         verb = method(node) if node is not None else None
-        if not isinstance(node, cst.Call) or verb not in TENSOR_METHODS or verb.endswith("_"):
+        if not isinstance(node, cst.Call) or verb not in EVERYWHERE or verb.endswith("_"):
             raise Unfixable  # an in-place method would modify the original value
         node = receiver(node)
     if len(trip.to_device.args) > 1 or len(trip.to_host.args) > 1 or is_opaque(trip.to_device):

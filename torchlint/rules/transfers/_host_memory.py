@@ -12,8 +12,8 @@ from torchlint.analysis.things.batch import Batches
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS
 from torchlint.analysis.values.content import in_device_context
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge.loaders import JOINING_FUNCTIONS, VIEW_METHODS
-from torchlint.knowledge.tensors import CASTS, LEGACY
+from torchlint.catalogue.views import JOINING, SHARING
+from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DEPTH = 6
 _CONVERTING = frozenset({"torch.tensor", "torch.as_tensor"})
 # Methods whose result shares memory with a tensor on the host, or is new memory there, which is never pinned.
-_KEEPING = VIEW_METHODS | CASTS.keys() | frozenset("contiguous clone reshape flatten requires_grad_ div mul".split())
+_KEEPING = SHARING | frozenset("clone div mul items values get pop".split())
 # With one of these in the file, an array may lie in pinned memory.
 _PINNING_WORDS = ("pin_memory", "pinned", "is_pinned", "cudaHost", "host_register")
 
@@ -73,7 +73,7 @@ class HostMemory:
         return found
 
     def _of_function(self, call: cst.Call, name: str, depth: int) -> Pageable | None:
-        if name in JOINING_FUNCTIONS:
+        if name in JOINING:
             return self._joined(call, depth)
         if keyword(call, "device") is not None or in_device_context(self._module.evaluator, call):
             return None

@@ -10,8 +10,10 @@ from torchlint.analysis.heat.heat import COMPREHENSIONS
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.catalogue.functions import TENSOR_ATTRIBUTES
+from torchlint.catalogue.views import METADATA
 from torchlint.knowledge import transfers as known
-from torchlint.knowledge.tensors import TENSOR_ATTRIBUTES, gives_tensor
+from torchlint.knowledge.tensors import gives_tensor
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -89,12 +91,12 @@ class Fates:
     def _of_attribute(self, parent: cst.Attribute) -> cst.CSTNode | Fate:
         call, verb = self._module.parent(parent), parent.attr.value
         if not isinstance(call, cst.Call) or call.func is not parent:
-            return parent if verb in TENSOR_ATTRIBUTES else _UNUSED if verb in known.METADATA_ATTRIBUTES else _LOST
+            return parent if verb in TENSOR_ATTRIBUTES else _UNUSED if verb in METADATA else _LOST
         if verb in known.VIEWS:
             return call
         if verb in known.ELEMENT_READERS:
             return Fate(read=call)
-        passive = verb in known.METADATA_ATTRIBUTES or verb in known.STORING_METHODS or verb in ("to", "cuda", "copy_")
+        passive = verb in METADATA or verb in known.STORING_METHODS or verb in ("to", "cuda", "copy_")
         return _UNUSED if passive else _LOST
 
     def _of_argument(self, arg: cst.Arg, *, container: bool) -> cst.CSTNode | Fate:

@@ -10,17 +10,15 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import chain, literal, positional
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.analysis.values.device_evidence import GRADIENT
-from torchlint.knowledge.transfers import REDUCING_FUNCTIONS, REDUCING_METHODS
+from torchlint.catalogue.views import ENLARGING, FORMS, REDUCING
+from torchlint.knowledge.transfers import REDUCING_FUNCTIONS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 # What comes between the copy and the reduction, and leaves the number of elements.
-_PASSING = frozenset(
-    "numpy detach float double long int squeeze unsqueeze flatten ravel view reshape transpose permute swapaxes tolist"
-    "".split()
-)
+_PASSING = (FORMS - ENLARGING) | {"numpy", "tolist"}
 _PASSING_ATTRIBUTES = frozenset({"data", "T"})
 _DEPTH = 12
 
@@ -123,7 +121,7 @@ class HostReductions:
         parent = self._module.parent(node)
         if isinstance(parent, cst.Attribute) and parent.value is node:
             call = self._module.parent(parent)
-            if parent.attr.value in REDUCING_METHODS and isinstance(call, cst.Call) and call.func is parent:
+            if parent.attr.value in REDUCING and isinstance(call, cst.Call) and call.func is parent:
                 return HostReduction(move, call, f".{parent.attr.value}()")
         if isinstance(parent, cst.Subscript) and parent.value is node and self._selects(parent):
             return HostReduction(move, parent, None)

@@ -12,7 +12,7 @@ from torchlint.analysis.syntax.calls import literal, method, positional, receive
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, Move
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.knowledge.content import VIEW_METHODS
+from torchlint.catalogue.views import SHARING
 from torchlint.model import Heat
 from torchlint.rules.transfers._unchanged import Unchanged
 
@@ -86,7 +86,7 @@ class RepeatedMoves:
             return positional(node, 0)
         first = positional(node, 0)
         fixed = first is None or not _may_vary(first) or self._module.value(first).kind is Kind.DTYPE
-        return receiver(node) if fixed and method(node) in VIEW_METHODS else None
+        return receiver(node) if fixed and method(node) in SHARING | {"numpy"} else None
 
     def _is_kept(self, call: cst.Call, place: cst.CSTNode) -> bool:
         """Whether the copy is made once: ``if self.moved is None``, ``if device not in moved``, ``@lru_cache``."""

@@ -11,6 +11,7 @@ from torchlint.analysis.syntax.calls import keyword, may_call, method, positiona
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.move import Moves, names_accelerator
 from torchlint.analysis.values.lattice import Device, Kind, Value
+from torchlint.catalogue.views import EVERYWHERE, EVERYWHERE_FUNCTIONS, METADATA, ON_DEVICE
 from torchlint.knowledge import transfers as known
 from torchlint.knowledge.tensors import CPU_TYPES
 
@@ -164,7 +165,7 @@ class RoundTrips:
             return trip._replace(to_host=call, read=verb)
         if keyword(call, "generator") is not None:
             return None
-        if verb == "numpy" or verb in known.TENSOR_METHODS | known.ARRAY_METHODS | known.ON_DEVICE:
+        if verb == "numpy" or verb in EVERYWHERE | known.ARRAY_METHODS | ON_DEVICE:
             passed = trip if verb in known.FORM_METHODS else _with_operation(trip, call)
             return self._trace(source, passed._replace(uses_numpy=trip.uses_numpy or verb == "numpy"), depth - 1)
         return None
@@ -222,11 +223,11 @@ class RoundTrips:
         if isinstance(node, cst.Call):
             name = self._module.qualified(node.func)
             if name is not None:
-                same = name in known.NUMPY_FUNCTIONS or name in known.TORCH_FUNCTIONS
+                same = name in known.NUMPY_FUNCTIONS or name in EVERYWHERE_FUNCTIONS
                 return same and bool(node.args) and self._reaches_parameter(node.args[0].value, parameter, depth - 1)
             source = receiver(node)
             verb = method(node)
-            same = verb in known.ARRAY_METHODS or verb in known.TENSOR_METHODS
+            same = verb in known.ARRAY_METHODS or verb in EVERYWHERE
             return source is not None and same and self._reaches_parameter(source, parameter, depth - 1)
         if isinstance(node, cst.Subscript):
             return self._reaches_parameter(node.value, parameter, depth - 1)
@@ -257,7 +258,7 @@ class RoundTrips:
         if isinstance(parent, cst.Arg):  # printing alone needs no copy to the host
             call = self._module.parent(parent)
             return isinstance(call, cst.Call) and self._module.qualified(call.func) == "builtins.print"
-        return isinstance(parent, cst.Attribute) and parent.attr.value in known.METADATA_ATTRIBUTES
+        return isinstance(parent, cst.Attribute) and parent.attr.value in METADATA
 
     def _loop_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
         for around in self._module.ancestors(node):
@@ -300,8 +301,8 @@ class RoundTrips:
 
 _WRAPPERS = frozenset({"torch.from_numpy", "torch.as_tensor", "torch.tensor", "torch.asarray", "numpy.asarray"})
 # Functions that torch can run on the device.
-_TORCH_EQUIVALENTS = known.TORCH_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
-_TORCH_EQUIVALENTS |= {f"torch.{name}" for name in known.ON_DEVICE}
+_TORCH_EQUIVALENTS = EVERYWHERE_FUNCTIONS | known.FUNCTIONAL | known.NUMPY_FUNCTIONS
+_TORCH_EQUIVALENTS |= {f"torch.{name}" for name in ON_DEVICE}
 
 
 def _with_operation(trip: RoundTrip, call: cst.Call) -> RoundTrip:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from torchlint.catalogue.functions import FUNCTIONS
 from torchlint.runtime.modes import version
 from torchlint.runtime.selftest.running import counts, number, there
 
@@ -69,6 +70,25 @@ def _categorical(**options: Any) -> Any:
     return torch.distributions.Categorical(logits=there(2, 3), **options)
 
 
+def _called(name: str) -> Callable[[], Any]:
+    """A call of a function of the catalogue."""
+    owner = next(owner for owner in (torch.linalg, torch, torch.Tensor) if hasattr(owner, name))
+    counted = FUNCTIONS[name].counts
+
+    def action() -> Any:
+        numbers = there(3).long()
+        if counted is not None:
+            operands = [numbers > 0 if parameter == "mask" else numbers for parameter in counted.parameters]
+        else:
+            operands = [_identity()] * (2 if name in _BINARY else 1)
+        return getattr(owner, name)(*operands)
+
+    return action
+
+
+_BINARY = frozenset({"equal", "allclose", "solve", "lstsq"})
+# Other probes have the operands that they need.
+_ELSEWHERE = frozenset({"is_nonzero", "coalesce"})
 _SPARSE = torch.zeros(1, 2, dtype=torch.long)
 
 _OPTIMIZERS: tuple[Any, ...] = (
@@ -140,20 +160,12 @@ _ONE: dict[str, Callable[[], Any]] = {
     "largest": lambda: max(number(), number()),
     "contains": lambda: 1.0 in there(3),
     "all": lambda: bool(torch.isfinite(there(3)).all()),
-    "nonzero": lambda: there(3).nonzero(),
     "where": lambda: torch.where(there(3) > 0),
-    "argwhere": lambda: torch.argwhere(there(3)),
     "mask_read": lambda: there(3)[there(3) > 0],
     "mask_write_tensor": lambda: there(3).__setitem__(there(3) > 0, there(3)),
     "mask_write_scalar": lambda: there(3).__setitem__(there(3) > 0, number()),
-    "masked_select": lambda: there(3).masked_select(there(3) > 0),
-    "inv": lambda: torch.linalg.inv(_identity()),
-    "cholesky": lambda: torch.linalg.cholesky(_identity()),
-    "solve": lambda: torch.linalg.solve(_identity(), there(2)),
     "lu_factor": lambda: torch.linalg.lu_factor(_identity()),
     "one_hot": lambda: functional.one_hot(there(3).long()),
-    "equal": lambda: torch.equal(there(2), there(2)),
-    "allclose": lambda: torch.allclose(there(2), there(2)),
     "allclose_by_name": lambda: torch.allclose(input=there(2), other=there(2)),
     "bincount_of_bytes": lambda: torch.bincount(there(3).byte()),
     "pinv_by_eigenvalues": lambda: torch.linalg.pinv(_identity(), hermitian=True),
@@ -181,27 +193,18 @@ _TWO: dict[str, Callable[[], Any]] = {
     "tensor_of_list": lambda: torch.tensor([number(), number()]),
     "tensor_of_rows": lambda: torch.tensor([[number()], [number()]]),
     "validated_twice": lambda: _normal(validate_args=True),
-    # The least and the greatest element: ATen's cuda/SummaryOps.cu.
-    "bincount": lambda: torch.bincount(there(3).long()),
     # Errors, and whether cuSOLVER's default driver converges: ATen's cuda/linalg/BatchLinearAlgebraLib.cpp.
-    "svd": lambda: torch.linalg.svd(_identity()),
     "svdvals": lambda: torch.linalg.svdvals(_identity()),
     "pinv": lambda: torch.linalg.pinv(_identity()),
-    "pinverse": lambda: torch.pinverse(_identity()),
     "matrix_rank": lambda: torch.linalg.matrix_rank(_identity()),
     "matrix_norm": lambda: torch.linalg.matrix_norm(there(2, 2), 2),
     "two_masks": lambda: there(3, 3)[there(3) > 0, there(3) > 0],
     "mask_of_booleans": lambda: there(2)[[True, False]],
 }
 _SOME: dict[str, Callable[[], Any]] = {
-    "unique": lambda: torch.unique(there(3)),
-    "unique_consecutive": lambda: torch.unique_consecutive(there(3)),
     "sample": lambda: _normal(validate_args=False).sample(),
     "normal": lambda: torch.normal(there(2), there(2)),
-    "eigh": lambda: torch.linalg.eigh(_identity()),
-    "lstsq": lambda: torch.linalg.lstsq(_identity(), there(2, 1)),
     "combinations": lambda: torch.combinations(there(3)),
-    "to_sparse": lambda: there(3).to_sparse(),
     "coalesce": lambda: torch.sparse_coo_tensor(_SPARSE.to("cuda"), there(2), (3,)).coalesce(),
     "nested": _encoded,
 }
@@ -213,6 +216,11 @@ _SHOWN: dict[str, Callable[[], Any]] = {
 }
 
 PROBES: dict[str, Callable[[str], Any]] = {
+    **{
+        name: counts(_called(name), waits=function.waits.times)
+        for name, function in FUNCTIONS.items()
+        if function.waits is not None and function.place != "host" and name not in _ELSEWHERE
+    },
     **{name: counts(action, waits=0) for name, action in _NONE.items()},
     **{name: counts(action, waits=1) for name, action in _ONE.items()},
     **{name: counts(action, waits=2) for name, action in _TWO.items()},

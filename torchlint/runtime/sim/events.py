@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from torchlint.catalogue.views import WAITS
 from torchlint.runtime.labels import device_of
 from torchlint.runtime.sim import ctc, indexed
 from torchlint.runtime.sim.copying import download, from_host, upload
@@ -16,23 +17,7 @@ if TYPE_CHECKING:
 
 # Operations whose result the host needs, so that it waits for the device.
 _WAITS = {
-    "aten::is_nonzero": "read",
-    "aten::equal": "equal",
-    "aten::nonzero": "nonzero",
-    "aten::masked_select": "masked_select",
-    "aten::_unique": "unique",
-    "aten::_unique2": "unique",
-    "aten::unique_dim": "unique",
-    "aten::unique_consecutive": "unique",
-    "aten::allclose": "allclose",
-    "aten::_linalg_check_errors": "linalg",
-    "aten::linalg_eig": "linalg",
-    "aten::_linalg_eigh": "linalg",
-    "aten::_linalg_eigvals": "linalg",
-    "aten::cholesky": "linalg",
-    "aten::linalg_lstsq": "linalg",
-    "aten::_to_sparse": "to_sparse",
-    "aten::_coalesce": "coalesce",
+    **{f"aten::{name}": wait.why for wait in WAITS for name in wait.operations},
     "aten::_nested_tensor_from_mask": "nested",
     "aten::_nested_tensor_from_mask_left_aligned": "nested",
 }

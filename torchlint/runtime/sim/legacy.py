@@ -6,23 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from torchlint.catalogue.views import TENSOR_TYPES
 from torchlint.runtime.labels import device_of, label_of, labeled, place, size_of
 
 if TYPE_CHECKING:
     from torchlint.runtime.sim.machine import Machine
 
-_DTYPES = {
-    "FloatTensor": torch.float32,
-    "DoubleTensor": torch.float64,
-    "HalfTensor": torch.float16,
-    "BFloat16Tensor": torch.bfloat16,
-    "LongTensor": torch.int64,
-    "IntTensor": torch.int32,
-    "ShortTensor": torch.int16,
-    "ByteTensor": torch.uint8,
-    "CharTensor": torch.int8,
-    "BoolTensor": torch.bool,
-}
+_DTYPES = {name: getattr(torch, dtype) for name, dtype in TENSOR_TYPES.items()}
 
 
 class TensorType(type):
