@@ -12,13 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests import harness, representatives
-from torchlint.config.config import Config
 from torchlint.model import FileResult, Safety
-from torchlint.run import session
 from torchlint.run.fixer import fix_text
 from torchlint.text.normalization import has_unnormalized_names
 
-EVERYTHING = session.plan(Config(select=("ALL",), preview=True))
+EVERYTHING = harness.HERE.plan("ALL", {})
 EXHAUSTIVE = EVERYTHING._replace(exhaustive=True)
 FILES = sorted(representatives.shortest_files())
 INSIDE = ("\n        .", ".\n        ", "  # why\n        .", ".  # why\n        ")  # brackets only
