@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import select
 import shutil
@@ -28,6 +30,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
+from torchlint import cli, confirm, edit, report, runtime
 from torchlint.api import lint_source
 from torchlint.config.config import Config
 
@@ -45,10 +48,14 @@ for x in DataLoader(np.zeros(3)):
 """
 _IMPORTED = (
     "torch._dynamo",  # imported by optimizers
+    "torch.utils.cpp_extension",  # imported by simulations
     "torch.utils.data",
-    "torchlint.cli.companion",
-    "torchlint.runtime.processes",
-    "torchlint.runtime.script",
+    *(
+        module.name
+        for package in (cli, confirm, edit, report, runtime)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if not module.name.endswith("__main__")
+    ),
 )
 
 
@@ -151,6 +158,8 @@ def main() -> None:
     for module in _IMPORTED:
         importlib.import_module(module)
     lint_source(_LINTED, config=Config(select=("ALL",), preview=True))  # what is read and compiled at the first use
+    gc.collect()
+    gc.freeze()  # collections in forked processes need not look at what is here
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(sys.argv[1])
     listener.listen()
