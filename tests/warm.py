@@ -1,8 +1,8 @@
-"""Runs Python commands without importing torch each time, which takes three seconds.
+"""Runs Python commands without importing torch and torchlint each time, which takes three seconds.
 
-A server imports torch once and forks for every command. The forked process runs the command like ``python``, with its
-folder, environment and streams, and exits like any program. Processes that torchlint starts are forked from the server,
-too. Tests of how processes start use ``subprocess``.
+A server imports them once, lints a text, and forks for every command. The forked process runs the command like
+``python``, with its folder, environment and streams, and exits like any program. Processes that torchlint starts are
+forked from the server, too. Tests of how processes start use ``subprocess``.
 """
 
 from __future__ import annotations
