@@ -109,10 +109,9 @@ def test_the_findings_are_those_of_a_plain_run_byte_for_byte(tmp_path: Path, mon
         {f.name: {p.relative_to(f).as_posix(): p.read_bytes() for p in sorted(f.rglob("*.py"))} for f in folders}
     )
     assert scan(parquet(tmp_path / "data.parquet", listed[::-1]), "--output", tmp_path / "out") == 1
-    for folder in folders:
-        wanted = plain(folder, monkeypatch)
-        assert wanted
-        assert found(tmp_path / "out", folder.name) == wanted
+    wanted = {folder.name: plain(folder, monkeypatch) for folder in folders}
+    assert sum(map(bool, wanted.values())) > 4
+    assert {folder.name: found(tmp_path / "out", folder.name) for folder in folders} == wanted
 
 
 @pytest.mark.usefixtures("ray")
@@ -332,7 +331,7 @@ def test_a_file_that_kills_its_process_or_raises_costs_only_itself(tmp_path: Pat
         "if 'raising' in self.module.path:\n    raise ValueError('a defect')\n"
         "while 'endless' in self.module.path:\n    pass"
     )
-    (tmp_path / "torchlint.toml").write_text("time-limit = 1\n", encoding="utf-8")
+    (tmp_path / "torchlint.toml").write_text("time-limit = 2\n", encoding="utf-8")
     files = dict.fromkeys(("a.py", "deadly.py", "endless.py", "raising.py", "z.py"), LOADS)
     data = parquet(tmp_path / "data.parquet", table_of({"r": files, "s": {"a.py": GUILTY}}))
     output = tmp_path / "out"
@@ -345,7 +344,7 @@ def test_a_file_that_kills_its_process_or_raises_costs_only_itself(tmp_path: Pat
     linted = {key for key, row in listed.items() if row["status"] == "linted"}
     assert linted == {("r", "a.py"), ("r", "z.py"), ("s", "a.py")}
     assert "the process ended" in listed["r", "deadly.py"]["reason"]
-    assert "took more than 1 s" in listed["r", "endless.py"]["reason"]
+    assert "took more than 2 s" in listed["r", "endless.py"]["reason"]
     assert "a defect" in listed["r", "raising.py"]["reason"]
     assert {("r", "TL201"), ("s", "TL201")} <= names(output)
 
