@@ -24,7 +24,9 @@ from torchlint.run.plan import Plan
 from torchlint.testing import marks
 
 if TYPE_CHECKING:
+    from torchlint.project.merged import Project
     from torchlint.run.engine import Analysis
+    from torchlint.run.screened import Screened
 
 
 class Variant(NamedTuple):
@@ -37,12 +39,21 @@ class Variant(NamedTuple):
 class _Remembering(Plan):
     """A plan that lints a text once: fixing one begins with what is found in it, and ends with what is left."""
 
-    def analyze(self, data: bytes, path: str, *more: Any, **limits: Any) -> Analysis:
+    def analyze(
+        self,
+        data: bytes,
+        path: str,
+        project: Project | None = None,
+        known: Screened | None = None,
+        seconds: float | None = None,
+    ) -> Analysis:
         """Lint the bytes of one file, or return what that gave before."""
-        known: dict[tuple[bytes, str], Analysis] = vars(self).setdefault("known", {})
-        if (data, path) not in known:
-            known[data, path] = super().analyze(data, path, *more, **limits)
-        return known[data, path]
+        if project is not None or known is not None:
+            return super().analyze(data, path, project, known, seconds)
+        before: dict[tuple[bytes, str], Analysis] = vars(self).setdefault("before", {})
+        if (data, path) not in before:
+            before[data, path] = super().analyze(data, path, seconds=seconds)
+        return before[data, path]
 
 
 _ALWAYS = {"fixed": Variant(Safety.SAFE, {}), "unsafe": Variant(Safety.UNSAFE, {})}
