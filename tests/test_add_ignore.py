@@ -285,7 +285,7 @@ def test_what_makes_no_sense_is_one_line(options: list[str], said: str, capsys: 
 # -- all kinds of code -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("step", [24, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_every_finding_in_the_fixtures_can_be_suppressed_without_another_effect(step: int) -> None:
     before = {}
     for source in sorted([*files(), *SHAPES.rglob("*.py")])[::step]:
@@ -330,9 +330,10 @@ def test_a_generated_program_means_the_same_and_has_no_finding_left(text: str, c
     after = edited(text, done.edits)
     assert ast.dump(ast.parse(after)) == ast.dump(ast.parse(text))
     assert set(done.left.values()) <= {NO_LINE}
-    left = [finding for finding in lint_source(after).findings if finding.rule != UNUSED_SUPPRESSION]
+    found = lint_source(after).findings
+    left = [finding for finding in found if finding.rule != UNUSED_SUPPRESSION]
     assert [(f.rule, f.span) for f in left] == [(f.rule, f.span) for f in done.left]
-    assert len(lint_source(after).findings) - len(left) <= text.count("TL999")
+    assert len(found) - len(left) <= text.count("TL999")
     assert not commented(after, left).edits
 
 

@@ -166,7 +166,7 @@ def test_values_do_not_depend_on_what_was_asked_before(text: str) -> None:
     module = SourceModule.parse(text, "example.py")
     nodes: list[cst.CSTNode] = sorted((n for kind in VALUED for n in module.nodes_of(kind)), key=module.order)
     first = values(module, nodes)
-    for seed in range(4):
+    for seed in range(2):
         assert values(module, random.Random(seed).sample(nodes, len(nodes))) == first
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.companion_help import CONFIRM, TRAINING, confirmed, run, write
+from tests.companion_help import CONFIRM, TRAINING, confirmed, warm_run, write
 from torchlint.project.followed import NOT_FOLLOWED, Range
 from torchlint.run.evidence import EvidenceProblem, Measured, Shot, document, read
 from torchlint.run.shown import Shown, with_shown
@@ -43,13 +43,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder, HELPER, "helper.py")
     (folder / "names.txt").write_text("keep compare rows", encoding="utf-8")
     report = ("--output-format", "json", "--output-file", "report.json")
-    done = run(folder, *CONFIRM, "sim", "--evidence", "ev", *report, "--", "program.py", "secret-argument")
+    done = warm_run(folder, *CONFIRM, "sim", "--evidence", "ev", *report, "--", "program.py", "secret-argument")
     assert done.returncode == 1, done.stderr
     return folder
 
 
 def linted(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = run(folder, "-m", "torchlint", "--isolated", *arguments, "--output-format", "json", ".")
+    done = warm_run(folder, "-m", "torchlint", "--isolated", *arguments, "--output-format", "json", ".")
     assert done.returncode in (0, 1), done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -73,7 +73,7 @@ def test_a_run_reports_what_it_has_seen_by_rule(recorded: Path) -> None:
 
 
 def verdicts(folder: Path, evidence: Path) -> list[tuple[str, int, str]]:
-    done = run(folder, "-m", "torchlint", "verdict", "--isolated", "--output-format", "json", str(evidence))
+    done = warm_run(folder, "-m", "torchlint", "verdict", "--isolated", "--output-format", "json", str(evidence))
     found = json.loads(done.stdout)["findings"]
     return sorted((each["path"], each["line"], each["rule"]) for each in found)
 
@@ -198,7 +198,7 @@ def test_what_was_seen_costs_what_the_verdicts_of_the_same_run_say(recorded: Pat
 
 @pytest.mark.parametrize("form", ["text", "github", "gitlab", "junit", "html"])
 def test_reports_say_what_was_seen(recorded: Path, form: str) -> None:
-    done = run(recorded, "-m", "torchlint", "--isolated", "--evidence", "ev", "--output-format", form, "helper.py")
+    done = warm_run(recorded, "-m", "torchlint", "--isolated", "--evidence", "ev", "--output-format", form, "helper.py")
     assert "seen in the run: 1 wait for the device a step, about 10 us (modeled)" in done.stdout, done.stderr
 
 

@@ -6,11 +6,11 @@ import json
 import os
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from torchlint.base import files
 from torchlint.base.files import NotWritten, rewrite
 from torchlint.cli.main import main
@@ -18,7 +18,6 @@ from torchlint.cli.main import main
 GUILTY = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)  # here\n"
 FIXED = "import torch\n\n\ndef f(x):\n    return torch.zeros(3, device=x.device)  # here\n"
 UNSAFE = "import torch\n\n\ndef f(x):\n    return torch.randn(3).to(x.device)\n"
-TORCHLINT = [sys.executable, "-m", "torchlint"]
 
 
 @pytest.fixture
@@ -91,7 +90,7 @@ def test_json_counts_what_was_fixed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def diff(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*TORCHLINT, "--diff", "--no-cache", *arguments], capture_output=True, check=False)
+    return warm.torchlint(Path.cwd(), "--diff", "--no-cache", *arguments)
 
 
 def test_a_diff_changes_nothing_and_has_status_1(folder: Path) -> None:
@@ -132,7 +131,7 @@ def test_git_and_patch_apply_a_diff_to_odd_files(folder: Path, tool: list[str]) 
 
 
 def piped(*arguments: str, text: bytes) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*TORCHLINT, "--no-context", *arguments, "-"], input=text, capture_output=True, check=False)
+    return warm.torchlint(Path.cwd(), "--no-context", *arguments, "-", given=text)
 
 
 def test_standard_input_comes_back_repaired_and_the_rest_is_said_beside_it() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests import harness, representatives
+from torchlint.groups import GROUPS, group_of
+from torchlint.model import Severity
 from torchlint.testing import FixtureTests
 
 # Every file is compared with its marks and with what fixes make of it; of the files of a rule, one shows these.
@@ -28,6 +30,14 @@ class TestFixtures(FixtureTests):
         chosen = [file for file in files if not alike or file.path in SHORTEST]
         values = representatives.parameters(files, chosen)
         metafunc.parametrize("fixture_file", values, ids=[file.id for file in files])
+
+
+@pytest.mark.parametrize("name", harness.HERE.folders)
+def test_no_finding_is_more_severe_than_the_group_of_its_rule(name: str) -> None:
+    rule, files = harness.HERE.rule(name), harness.HERE.folders[name]
+    if rule.group or GROUPS[group_of(rule)].highest is not Severity.INFO:
+        return  # bounded where it is reported, or as severe as its group
+    assert {finding.severity for file in files for finding in file.findings} == {Severity.INFO}
 
 
 def test_one_file_of_each_rule_shows_what_files_show_alike() -> None:

@@ -35,13 +35,15 @@ def test_what_is_recognized_by_its_form_ends_the_graph(code: str) -> None:
     assert graph_breaks.breaks(code) > 0
 
 
-@pytest.mark.parametrize(
-    ("code", "setting"),
-    [
-        *((EXPRESSIONS[name], setting) for name, why in TABLE.items() for setting in why.unless),
-        *((code, setting) for code, setting in graph_breaks.FORMS.items() if setting),
-    ],
-)
-def test_with_its_setting_the_compiler_records_it(code: str, setting: str) -> None:
+SETTINGS = {
+    **{(EXPRESSIONS[name], setting): why for name, why in TABLE.items() for setting in why.unless},
+    **{(code, setting): None for code, setting in graph_breaks.FORMS.items() if setting},
+}
+ONE_FOR_EACH = first_of_each_kind(SETTINGS, lambda case: [(SETTINGS[case], case[1])])
+
+
+@pytest.mark.parametrize("case", parameters(SETTINGS, ONE_FOR_EACH), ids=" with ".join)
+def test_with_its_setting_the_compiler_records_it(case: tuple[str, str]) -> None:
+    code, setting = case
     switched = True if setting.startswith("capture_") else {graph_breaks.called(code)}
     assert graph_breaks.breaks(code, **{setting: switched}) == 0

@@ -53,16 +53,6 @@ def test_the_claim_of_a_rule_that_promises_waste_or_faults_is_executed(rule: typ
     assert decided or group_of(rule) not in ("dead", "waste")
 
 
-@pytest.mark.parametrize("rule", CORE, ids=lambda rule: rule.name)
-def test_no_finding_is_more_severe_than_the_group_of_its_rule(rule: type[Rule]) -> None:
-    highest = GROUPS[group_of(rule)].highest
-    if rule.group or highest is not Severity.INFO:
-        return  # bounded where it is reported, or as severe as its group
-    files = [file for file in harness.HERE.files if file.rule is rule]
-    assert files
-    assert {finding.severity for file in files for finding in file.findings} == {Severity.INFO}
-
-
 LOUD = Reading("TL1", "a/b", "c0", "a.py:1", "2026-01-31", "warning", "right", "", "fresh", "ten")
 RULE = RuleInfo("TL1", "x", "t", Severity.WARNING, "s", True, "never", "0", Page("", ""), None, group="waste")
 

@@ -14,13 +14,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests import warm
 from torchlint.cli.main import main
 from torchlint.report import FORMATS
 from torchlint.report.cells import wrapped
 from torchlint.text.visible import visible
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names cannot be there")
-ROOT = Path(__file__).resolve().parents[1]
 #: ESC and BEL, a C1 control, bidirectional controls and marks, line separators, CR and LF, undecodable bytes.
 EVIL = b"\x1b[2J\x07\xc2\x9b31m" + "\u202a\u202e\u2066\u2069\u200e\u200f\u061c\u2028\u2029\x85".encode() + b"\xff"
 FORGED = b"\r\n::error::forged\nforged.py:1:1: TL101 forged warning"
@@ -68,9 +68,7 @@ def g(model):
 
 
 def torchlint(folder: Path, *arguments: bytes | str) -> subprocess.CompletedProcess[bytes]:
-    command: list[bytes | str] = [sys.executable, "-m", "torchlint", "--no-cache", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    return warm.torchlint(folder, "--no-cache", *arguments)
 
 
 @pytest.fixture
@@ -144,10 +142,7 @@ def test_names_and_source_cannot_forge_a_report(tree: Path, name: str, options: 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_forged_name_of_standard_input_is_harmless(tree: Path, name: str) -> None:
-    command: list[bytes | str] = ["--output-format", name, "--stdin-filename", NAME, "-"]
-    done = subprocess.run(
-        [sys.executable, "-m", "torchlint", *command], cwd=tree, input=SOURCE.encode(), capture_output=True, check=False
-    )
+    done = warm.torchlint(tree, "--output-format", name, "--stdin-filename", NAME, "-", given=SOURCE.encode())
     assert_harmless(done.stdout + done.stderr)
 
 
@@ -264,8 +259,7 @@ def test_ordinary_names_and_comments_are_shown_as_they_are(tmp_path: Path) -> No
     ids=lambda arguments: arguments[0],
 )
 def test_no_other_line_is_a_command_of_a_ci_system(commands: Path, arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "torchlint", *arguments]
-    done = subprocess.run(command, cwd=commands, input=COMMAND_SOURCE.encode(), capture_output=True, check=False)
+    done = warm.torchlint(commands, *arguments, given=COMMAND_SOURCE.encode())
     assert_no_command(done.stdout)
     assert_no_command(done.stderr)
     assert done.stdout + done.stderr
@@ -336,8 +330,7 @@ def test_a_configuration_cannot_forge_anything(
     ids=lambda arguments: str(arguments[0])[:12],
 )
 def test_errors_are_harmless(tree: Path, arguments: list[bytes | str]) -> None:
-    command = [sys.executable, "-m", "torchlint", *arguments]
-    done = subprocess.run(command, cwd=tree, capture_output=True, check=False)
+    done = warm.torchlint(tree, *arguments)
     assert done.returncode == 2
     assert_harmless(done.stdout + done.stderr)
     assert b"Traceback" not in done.stderr

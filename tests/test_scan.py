@@ -98,17 +98,20 @@ def names(output: Path) -> set[tuple[str, str]]:
 # -- the same findings ---------------------------------------------------------------------------
 
 
+def size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.py"))
+
+
 @pytest.mark.usefixtures("ray")
 def test_the_findings_are_those_of_a_plain_run_byte_for_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folders = sorted(path for path in FIXTURES.iterdir() if path.is_dir())[:8]
+    folders = sorted((path for path in FIXTURES.iterdir() if path.is_dir()), key=size)[:8]
     listed = table_of(
         {f.name: {p.relative_to(f).as_posix(): p.read_bytes() for p in sorted(f.rglob("*.py"))} for f in folders}
     )
     assert scan(parquet(tmp_path / "data.parquet", listed[::-1]), "--output", tmp_path / "out") == 1
-    for folder in folders:
-        wanted = plain(folder, monkeypatch)
-        assert wanted
-        assert found(tmp_path / "out", folder.name) == wanted
+    wanted = {folder.name: plain(folder, monkeypatch) for folder in folders}
+    assert sum(map(bool, wanted.values())) > 4
+    assert {folder.name: found(tmp_path / "out", folder.name) for folder in folders} == wanted
 
 
 @pytest.mark.usefixtures("ray")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from torchlint.confirm import chrome, compare, evidence, order, prices, text
 from torchlint.confirm.documents import RENDERERS
 from torchlint.confirm.order import OrderProblem
 from torchlint.confirm.result import result
+from torchlint.model import RuleInfo
 from torchlint.report.json import document as report_document
 from torchlint.run import registry, results, session
 
@@ -120,17 +123,22 @@ def mutants(document: Any) -> Iterator[tuple[str, Any]]:
                 yield f"{'.'.join(map(str, at))} {number}", whole["document"]
 
 
-def judged(folder: Path) -> list[str]:
-    """What `torchlint verdict` does, in all formats."""
+@cache
+def every_rule() -> tuple[RuleInfo, ...]:
+    return results.infos(registry.load())
+
+
+def judged(folder: Path, formats: Collection[str] = tuple(RENDERERS)) -> list[str]:
+    """What `torchlint verdict` does, as text and in these formats."""
     ordered = order.read(str(folder))
     seen = evidence.read(ordered.directory, ordered.run)
     if order.stale(ordered, seen.sources) is not None:
         return []
     found = result(ordered, seen, prices.load(prices.DEFAULT), {})
     named = {finding.rule for finding in found.findings}
-    infos = tuple(info for info in results.infos(registry.load()) if info.id in named)
+    infos = tuple(info for info in every_rule() if info.id in named)
     chrome.document(seen)
-    return [text.render(found), *(render(found, infos) for render in RENDERERS.values())]
+    return [text.render(found), *(RENDERERS[name](found, infos) for name in formats)]
 
 
 def test_whole_evidence_is_judged(kept: Path) -> None:
@@ -145,11 +153,11 @@ def test_damaged_evidence_is_refused_or_judged_and_never_a_traceback(kept: Path,
     file = files_of(kept)[number]
     whole = json.loads(file.read_bytes())
     tried = refused = 0
-    for name, damaged in mutants(whole):
+    for (name, damaged), shown in zip(mutants(whole), itertools.cycle(RENDERERS)):
         file.write_text(json.dumps(damaged), encoding="utf-8")
         tried += 1
         try:
-            for each in judged(kept):
+            for each in judged(kept, [shown]):
                 assert "\x1b" not in each, name
         except (OrderProblem, evidence.EvidenceProblem) as problem:
             refused += 1

@@ -322,8 +322,12 @@ def test_filters_of_the_context_are_heard_since_python_3_14(tmp_path: Path, monk
     assert own == [("error", None, Warning, None, 0)]
 
 
-@pytest.mark.parametrize("way", [["-W", "error"], ["-W", "ignore"], []])
-def test_options_for_warnings_of_the_interpreter_keep_their_meaning(tmp_path: Path, way: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "variable"), [(["-W", "error"], ""), ([], "error"), (["-W", "ignore"], ""), ([], "")]
+)
+def test_options_for_warnings_of_the_interpreter_keep_their_meaning(
+    tmp_path: Path, options: list[str], variable: str
+) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "import sys, warnings\nfrom pathlib import Path\nimport pytest\n"
@@ -337,15 +341,14 @@ def test_options_for_warnings_of_the_interpreter_keep_their_meaning(tmp_path: Pa
         "print(seen, observation.evidence()['synchronizations']['unexplained'], sys.warnoptions)\n",
         "utf-8",
     )
-    for options, variable in ((way, ""), ([], way[-1] if way else "")):
-        environment = {"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path), "PYTHONWARNINGS": variable}
-        # Torch itself warns while it is imported, which `-W error` makes an exception: filters of a module come later.
-        command = [sys.executable, *options, "-W", "ignore:::torch", str(program)]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-        said = "an error" if "error" in way else "nothing"
-        assert done.stdout.startswith(f"{said} 1 "), done.stderr
-        assert SAYS not in done.stderr
-        assert ("of the program" in done.stderr) == (not way)
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path), "PYTHONWARNINGS": variable}
+    # Torch itself warns while it is imported, which `-W error` makes an exception: filters of a module come later.
+    command = [sys.executable, *options, "-W", "ignore:::torch", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    way = [*options, variable]
+    assert done.stdout.startswith(f"{'an error' if 'error' in way else 'nothing'} 1 "), done.stderr
+    assert SAYS not in done.stderr
+    assert ("of the program" in done.stderr) == (way == [""])
 
 
 def test_pytest_with_warnings_as_errors_and_recwarn_is_as_without(pytester: pytest.Pytester) -> None:

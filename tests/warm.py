@@ -1,17 +1,19 @@
-"""Runs Python commands without importing torch each time, which takes three seconds.
+"""Runs Python commands without importing torch and torchlint each time, which takes three seconds.
 
-A server imports torch once and forks for every command. The forked process runs the command like ``python``, with its
-folder, environment and streams, and exits like any program. Processes that torchlint starts are forked from the server,
-too. Tests of how processes start use ``subprocess``.
+A server imports them once, lints a text, and forks for every command. The forked process runs the command like
+``python``, with its folder, environment and streams, and exits like any program. Processes that torchlint starts are
+forked from the server, too. Tests of how processes start use ``subprocess``.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import select
 import shutil
@@ -28,18 +30,32 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from torchlint.run import registry
+from torchlint import cli, confirm, edit, report, runtime
+from torchlint.api import lint_source
+from torchlint.config.config import Config
 
 ROOT = Path(__file__).parents[1]
 _ADDRESS = "TORCHLINT_TESTS_WARM"  # the path of the server's socket, for commands
 _MOST = 1 << 17
 HANGS = 1200.0  # seconds after which a command has certainly hung, on any machine
+_LINTED = """
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+for x in DataLoader(np.zeros(3)):
+    print(torch.tensor(x).to("cuda").item())
+"""
 _IMPORTED = (
     "torch._dynamo",  # imported by optimizers
+    "torch.utils.cpp_extension",  # imported by simulations
     "torch.utils.data",
-    "torchlint.cli.companion",
-    "torchlint.runtime.processes",
-    "torchlint.runtime.script",
+    *(
+        module.name
+        for package in (cli, confirm, edit, report, runtime)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if not module.name.endswith("__main__")
+    ),
 )
 
 
@@ -87,9 +103,19 @@ class Process:
 
 def run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """Like ``subprocess.run`` for a command that begins with the interpreter, without input, capturing output."""
+    done = run_bytes(command, folder, environment)
+    return subprocess.CompletedProcess(command, done.returncode, str(done.stdout, "utf-8"), str(done.stderr, "utf-8"))
+
+
+def run_bytes(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], given: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """The same with input and output as bytes."""
     environment = {**environment, _ADDRESS: _server()}
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error, Path(os.devnull).open() as nothing:
-        streams = [stream.fileno() for stream in (nothing, out, error)]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as error, tempfile.TemporaryFile() as read:
+        read.write(given)
+        read.seek(0)
+        streams = [stream.fileno() for stream in (read, out, error)]
         process = Process(command, environment, str(folder), streams)
         try:
             status = process.wait(HANGS)
@@ -99,9 +125,16 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) ->
     return subprocess.CompletedProcess(command, status, *written)
 
 
-def _content(stream: Any) -> str:
+def torchlint(folder: Path, *arguments: str | bytes, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run torchlint in a folder."""
+    command = [sys.executable, "-m", "torchlint", *map(os.fsdecode, arguments)]
+    return run_bytes(command, folder, os.environ, given)
+
+
+def _content(stream: Any) -> bytes:
     stream.seek(0)
-    return str(stream.read(), "utf-8")
+    written: bytes = stream.read()
+    return written
 
 
 # -- the server ----------------------------------------------------------------------------------
@@ -112,7 +145,8 @@ def _server() -> str:
     """The address of a server that exits when its input is closed, at the end of this process."""
     address = str(Path(tempfile.mkdtemp(), "socket"))
     command = [sys.executable, "-m", "tests.warm", address]
-    server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n"
     atexit.register(server.communicate)
@@ -123,7 +157,9 @@ def main() -> None:
     """Import what commands need, and serve."""
     for module in _IMPORTED:
         importlib.import_module(module)
-    registry.load()
+    lint_source(_LINTED, config=Config(select=("ALL",), preview=True))  # what is read and compiled at the first use
+    gc.collect()
+    gc.freeze()  # collections in forked processes need not look at what is here
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(sys.argv[1])
     listener.listen()

@@ -9,18 +9,24 @@ only if they change something. ``variants.json`` adds such files for options of 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchlint.api import lint_source
 from torchlint.config.config import Config
-from torchlint.model import Finding, Safety
+from torchlint.model import FileResult, Finding, Safety
 from torchlint.rule import Rule, topic_of
 from torchlint.run import registry, session
 from torchlint.run.fixer import fix_text
+from torchlint.run.plan import Plan
 from torchlint.testing import marks
+
+if TYPE_CHECKING:
+    from torchlint.project.merged import Project
+    from torchlint.run.engine import Analysis
+    from torchlint.run.screened import Screened
 
 
 class Variant(NamedTuple):
@@ -28,6 +34,26 @@ class Variant(NamedTuple):
 
     safety: Safety
     options: Mapping[str, Mapping[str, object]]
+
+
+class _Remembering(Plan):
+    """A plan that lints a text once: fixing one begins with what is found in it, and ends with what is left."""
+
+    def analyze(
+        self,
+        data: bytes,
+        path: str,
+        project: Project | None = None,
+        known: Screened | None = None,
+        seconds: float | None = None,
+    ) -> Analysis:
+        """Lint the bytes of one file, or return what that gave before."""
+        if project is not None or known is not None:
+            return super().analyze(data, path, project, known, seconds)
+        before: dict[tuple[bytes, str], Analysis] = vars(self).setdefault("before", {})
+        if (data, path) not in before:
+            before[data, path] = super().analyze(data, path, seconds=seconds)
+        return before[data, path]
 
 
 _ALWAYS = {"fixed": Variant(Safety.SAFE, {}), "unsafe": Variant(Safety.UNSAFE, {})}
@@ -86,11 +112,22 @@ class Fixtures:
             )
         return found
 
+    def plan(self, select: str, options: Mapping[str, Mapping[str, object]]) -> Plan:
+        """A plan with the selected rules, which lints a text once; the same for equal options."""
+        return self._plans(select, json.dumps(options, sort_keys=True))
+
+    @cached_property
+    def _plans(self) -> Callable[[str, str], Plan]:
+        return cache(lambda select, options: _Remembering(*session.plan(self.config(select, json.loads(options)))))
+
+    def config(self, select: str, options: Mapping[str, Mapping[str, object]]) -> Config:
+        """The configuration that selects these rules alone, also those that are previews."""
+        return Config(select=(select,), preview=select == "ALL", root=str(self.root), rules=options)
+
     def fixed(self, data: bytes, path: Path, variant: Variant, select: str) -> bytes:
         """A source text after the fixes of the selected rules."""
-        config = Config(select=(select,), preview=True, root=str(self.root), rules=variant.options)
         name = str(path.relative_to(self.root))
-        after, run = fix_text(data, name, session.plan(config), variant.safety)
+        after, run = fix_text(data, name, self.plan(select, variant.options), variant.safety)
         assert not run.problems, run.problems[0].message
         return after
 
@@ -142,12 +179,15 @@ class FixtureFile:
     @cached_property
     def findings(self) -> list[Finding]:
         """What the rule finds in it."""
-        return self.lint(self.path.read_bytes())
+        plan = self.fixtures.plan(self.rule.id, {})
+        return self._checked(plan.lint(self.path.read_bytes(), str(self.path.relative_to(self.fixtures.root))))
 
     def lint(self, source: str | bytes) -> list[Finding]:
-        """What the rule finds in another text in its place; fails for a text that is not valid Python."""
-        config = Config(select=(self.rule.id,), root=str(self.fixtures.root))
-        result = lint_source(source, str(self.path.relative_to(self.fixtures.root)), config)
+        """What the rule finds in another text in its place, anew; fails for a text that is not valid Python."""
+        config = self.fixtures.config(self.rule.id, {})
+        return self._checked(lint_source(source, str(self.path.relative_to(self.fixtures.root)), config))
+
+    def _checked(self, result: FileResult) -> list[Finding]:
         assert not result.problems, result.problems[0].message
         broken = [finding for finding in result.findings if finding.rule == "TL000"]
         assert not broken, f"{self.label}:{broken[0].span.line}: {broken[0].message}"

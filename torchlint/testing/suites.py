@@ -159,20 +159,20 @@ class RuleTests:
             return
         guilty, *shown = examples(rule)
         variants = _fixtures(pytestconfig, self.fixtures).variants.values()
-        made = [
-            fix_text(
-                guilty.encode(),
-                "example.py",
-                session.plan(Config(select=select, preview=True, rules=options)),
-                Safety.UNSAFE,
-            )
+        configs = (
+            Config(select=select, preview=True, rules=options)
             for select in ((rule.id,), Config().select)
             for _, options in variants
-        ]
-        texts = [data.decode() for data, _ in made]
-        advised = [text for text in texts if _without_imports(text) in map(_without_imports, shown)]
-        assert advised, f"the fix makes of the first example:\n{texts[0]}"
-        assert not lint_source(advised[0], "example.py", Config(select=(rule.id,))).findings
+        )
+        made = (fix_text(guilty.encode(), "example.py", session.plan(config), Safety.UNSAFE) for config in configs)
+        texts: list[str] = []
+        for data, _ in made:
+            texts.append(data.decode())
+            if _without_imports(texts[-1]) in map(_without_imports, shown):
+                break
+        else:
+            pytest.fail(f"the fix makes of the first example:\n{texts[0]}", pytrace=False)
+        assert not lint_source(texts[-1], "example.py", Config(select=(rule.id,))).findings
 
     def test_the_fixture_shows_guilty_and_innocent_code(self, rule_name: str, pytestconfig: pytest.Config) -> None:
         """Enough marked lines, and enough functions and classes without one."""
