@@ -14,6 +14,7 @@ from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import (
     NONE,
+    PLAIN,
     UNKNOWN,
     Kind,
     Place,
@@ -226,7 +227,11 @@ class Calls:
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         assumed = self._state.assuming and not function.scope.module.library
-        kind = (receiver, _tensors(names)) if assumed else tuple((name, key(value)) for name, value in names.items())
+        kind = (
+            (receiver, _data(function, names))
+            if assumed
+            else tuple((name, key(value)) for name, value in names.items())
+        )
         place = (function.node, within, self._state.worker, kind)
         frame = self._state.frames.get(place)
         if frame is None:
@@ -342,19 +347,35 @@ class Calls:
         return self._losses[node]
 
 
-def _tensors(names: dict[str, Value]) -> Hashable:
-    """Which arguments are tensors, what makes that sure, and which of them are on the host."""
-    tensors = ((name, value) for name, value in names.items() if value.kind is Kind.TENSOR)
-    return tuple((name, value.sure, value.device is Place.HOST) for name, value in tensors)
+def _data(function: Function, names: dict[str, Value]) -> Hashable:
+    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that ``*`` and ``**`` take."""
+    data = ((name, value) for name, value in names.items() if value.kind in _DATA)
+    kinds = tuple((name, value.kind, value.sure, value.device is Place.HOST) for name, value in data)
+    others = (function.node.args.vararg, function.node.args.kwarg)
+    return kinds, tuple(key(names[each.arg]) for each in others if each is not None)
 
 
 def _widen(frame: Frame, names: dict[str, Value]) -> None:
     """Join arguments with those that a function was called with before."""
     for name, value in names.items():
         held = frame.given.get(name)
-        joined = join(held, value)
-        if held is None or (joined is not held and key(joined) != key(held)):
+        joined = value if held is None else _either(held, value)
+        if held is None or (joined is not held and _known(joined) != _known(held)):
             frame.given[name], frame.widened = joined, True
+
+
+def _known(value: Value) -> Hashable:
+    return key(value), value.maybe_none
+
+
+def _either(one: Value, other: Value) -> Value:
+    """One argument or the other; what may also be None, or anything, decides no condition."""
+    if one is other or _known(one) == _known(other):
+        return one
+    joined = join(one, other)
+    if any(value.kind is Kind.UNKNOWN or value.is_none for value in (one, other)):
+        return UNKNOWN if joined.kind in PLAIN else joined.or_none()
+    return joined
 
 
 def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
@@ -375,5 +396,6 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
 
 
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
+_DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})
 _OPEN = frozenset({Kind.UNKNOWN, Kind.INSTANCE, Kind.LIBRARY_MODULE})  # whose methods may be those of the project

@@ -18,15 +18,12 @@ class Program:
     def __init__(
         self,
         contents: Mapping[str, bytes],
-        root: str = "",
-        targets: tuple[str, ...] = (),
         world: World = USUAL,
     ) -> None:
         self.world = world
         paths = {path.replace("\\", "/"): content for path, content in contents.items()}
         self._definitions = Definitions(paths, Outlines({}))
-        self.modules = {path: Module(path, _dotted(path, root), content) for path, content in sorted(paths.items())}
-        self._targets = targets
+        self.modules = {path: Module(path, _dotted(path), content) for path, content in sorted(paths.items())}
         self._named = {module.name: module for module in self.modules.values()}
 
     def find(self, name: str, asking: Module | None = None) -> Module | None:
@@ -38,11 +35,6 @@ class Program:
     def sets_default_device(self) -> bool:
         """Whether some file chooses where tensors are made without ``device``."""
         return any(word in module.content for module in self.modules.values() for word in DEFAULT_DEVICE)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The classes that the configuration files of the project name."""
-        return self._targets
 
     def named(self, dotted: str) -> Module | None:
         """The module with this full dotted name."""
@@ -62,5 +54,5 @@ def _order(module: Module) -> int:
     return 0 if "train" in file or "main" in file else 1
 
 
-def _dotted(path: str, root: str) -> str:
-    return path.removeprefix(root).removesuffix(".py").removesuffix("/__init__").strip("/").replace("/", ".")
+def _dotted(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").strip("/").replace("/", ".")
