@@ -7,11 +7,11 @@ from textwrap import dedent
 
 import pytest
 
+from tests.engine_events import events
 from tests.test_following import found, project
 from torchlint.config.config import Config
 from torchlint.model import Finding
 from torchlint.run import session
-from torchlint.solution import solve
 
 SETUP = """
     import torch
@@ -103,8 +103,8 @@ def test_what_needs_several_gpus_is_an_info(tmp_path: Path) -> None:
 
 def reads(text: str) -> list[tuple[str, str]]:
     """What a program reads from the device in its steps: how, and in which phase."""
-    events = solve({"train.py": text.encode()}).events
-    return [(event.what, event.phase) for event in events if event.kind == "read" and event.phase != "none"]
+    happened = events({"train.py": text.encode()})
+    return [(event.what, event.phase) for event in happened if event.kind == "read" and event.phase != "none"]
 
 
 def test_exceptions_that_are_caught_do_not_end_a_program() -> None:
@@ -227,7 +227,7 @@ def test_batches_that_are_converted_first_say_nothing_about_their_loader(tmp_pat
 def phases(**files: str) -> set[tuple[str, str, bool]]:
     """The line that of each event in a step, as written; the phase; and whether it is assumed."""
     contents = {f"{name}.py": dedent(text).encode() for name, text in files.items()}
-    found = [event for event in solve(contents).events if event.phase != "none" and not event.rare]
+    found = [event for event in events(contents) if event.phase != "none" and not event.rare]
     return {(contents[e.path].decode().splitlines()[e.line - 1].strip(), e.phase, e.assumed) for e in found}
 
 
@@ -346,8 +346,8 @@ if __name__ == "__main__":
     ],
 )
 def test_a_mode_that_the_length_of_a_batch_decides_is_open(dataset: str, expected: list[tuple[int, str]]) -> None:
-    events = solve({"train.py": LENGTHS.replace("{dataset}", dataset).encode()}).events
-    assert [(event.line, event.option) for event in events if event.kind == "read"] == expected
+    happened = events({"train.py": LENGTHS.replace("{dataset}", dataset).encode()})
+    assert [(event.line, event.option) for event in happened if event.kind == "read"] == expected
 
 
 FLAGGED = """
@@ -411,5 +411,5 @@ for x in torch.utils.data.DataLoader(torch.randn(32, 4), batch_size=4):
 
 @pytest.mark.parametrize(("default", "option"), [("0", "--kind"), ("1", None)])
 def test_an_object_that_an_option_makes_is_used_only_with_it(default: str, option: str | None) -> None:
-    events = solve({"train.py": CHOSEN.replace("{default}", default).encode()}).events
-    assert [event.option for event in events if event.kind == "read"] == [option]
+    happened = events({"train.py": CHOSEN.replace("{default}", default).encode()})
+    assert [event.option for event in happened if event.kind == "read"] == [option]

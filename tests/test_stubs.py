@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.engine_events import events
 from torchlint.config.config import Config
 from torchlint.run import session
 from torchlint.solution import solve
@@ -19,7 +20,7 @@ def usual(files: dict[str, str]) -> list[tuple[str, int, str]]:
     contents = {f"{name}.py": dedent(text).encode() for name, text in files.items()}
     return [
         (event.path, event.line, event.kind)
-        for event in solve(contents).events
+        for event in events(contents)
         if event.phase == "training" and not (event.rare or event.option or event.assumed)
     ]
 
@@ -267,7 +268,7 @@ def test_callbacks_of_transformers_run_as_often_as_their_hooks_and_metrics_once(
 
 def test_a_callback_of_transformers_sees_each_step_of_an_evaluation() -> None:
     text = TRANSFORMERS_HOOKS.format(hook="on_prediction_step", read=READ)
-    happened = solve({"train.py": dedent(text).encode()}).events
+    happened = events({"train.py": dedent(text).encode()})
     assert [event.phase for event in happened if (event.kind, event.line) == ("read", 7)] == ["inference"]
 
 
@@ -432,8 +433,8 @@ def test_parameters_of_a_function_that_a_command_line_calls_are_options(call: st
         """.replace("{call}", call).replace("{library}", call.partition(".")[0])
     }
     assert usual(files) == marked(files)
-    events = solve({"train.py": dedent(files["train"]).encode()}).events
-    assert [event.option for event in events] == ["--show", None]
+    happened = events({"train.py": dedent(files["train"]).encode()})
+    assert [event.option for event in happened] == ["--show", None]
 
 
 def test_functions_do_not_see_the_names_of_their_class() -> None:

@@ -14,6 +14,7 @@ from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import (
     NONE,
+    PLAIN,
     UNKNOWN,
     Kind,
     Place,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _DEEP = 36  # calls of one another
 _KINDS, _KINDS_OF_METHODS, _ALL_KINDS = 8, 4, 40  # of arguments that a function is followed for
-_EVALUATIONS = 3  # of a function for one kind of arguments
+_EVALUATIONS, _ASSUMED_EVALUATIONS = 3, 2  # of a function for one kind of arguments
 _SMALL = 6  # statements of a function that is followed for more kinds
 _READS = 400
 
@@ -40,7 +41,7 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
         self._parameters = Parameters(engine)
-        self._peers: dict[Hashable, list[Frame]] = defaultdict(list)
+        self._peers: dict[Hashable, list[Frame]] = defaultdict(list)  # frames of a function
         self._losses: dict[ast.AST, tuple[bool, frozenset[str]]] = {}
         self.reached: set[ast.AST] = set()
 
@@ -184,7 +185,7 @@ class Calls:
     # -- functions of the project ------------------------------------------------------------------
 
     def invoke(self, function: Function, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
-        """The result of a function, followed once for each kind of arguments."""
+        """The result of a function, followed once for each kind of arguments; an argument that it gives back is one."""
         if self._state.depth > _DEEP:
             self._state.partial.add(function.node)
             return UNKNOWN
@@ -194,9 +195,12 @@ class Calls:
         self.reached.add(function.node)
         if frame.active:
             return frame.result or UNKNOWN
+        given = frame.given or names
         if function.scope.module.library:
-            return self._enter(frame, function, names, node)
-        return self._result(frame, function, names)
+            found = self._enter(frame, function, given, node)
+        else:
+            found = self._result(frame, function, given)
+        return names.get(frame.gives, found)
 
     def _enter(self, frame: Frame, function: Function, names: dict[str, Value], node: ast.AST) -> Value:
         """The result of a function of a stub."""
@@ -211,7 +215,8 @@ class Calls:
             self._state.entry = entry
 
     def _result(self, frame: Frame, function: Function, names: dict[str, Value]) -> Value:
-        if frame.evaluations and (frame.evaluations >= _EVALUATIONS or self._is_valid(frame, function)):
+        most = _ASSUMED_EVALUATIONS if frame.given else _EVALUATIONS
+        if frame.evaluations and (frame.evaluations >= most or self._is_valid(frame, function)):
             self._repeat(frame)
             return frame.result or UNKNOWN
         return self._follow(frame, function, names)
@@ -221,11 +226,20 @@ class Calls:
         own = first if function.class_ is not None and not function.kind else None
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
-        place = (function.node, within, self._state.worker, tuple((name, key(value)) for name, value in names.items()))
+        assumed = self._state.assuming and not function.scope.module.library
+        kind = (
+            (receiver, _data(function, names))
+            if assumed
+            else tuple((name, key(value)) for name, value in names.items())
+        )
+        place = (function.node, within, self._state.worker, kind)
         frame = self._state.frames.get(place)
         if frame is None:
-            frame = self._nearest(function, within, receiver) or self._new(function, within, receiver)
+            peers = self._peers[function.node, within, assumed]
+            frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
             self._state.frames[place] = frame
+        if assumed:
+            _widen(frame, names)
         return frame
 
     def _entry(self, function: Function, node: ast.AST) -> int:
@@ -235,9 +249,8 @@ class Calls:
         entry = self._state.entry
         return id(entry[1]) if self._state.frame.module.library and entry is not None else id(node)
 
-    def _nearest(self, function: Function, within: int, receiver: object) -> Frame | None:
+    def _nearest(self, function: Function, peers: list[Frame], receiver: object) -> Frame | None:
         """A frame for other arguments, if there are too many kinds of them."""
-        peers = self._peers[function.node, within]
         mine = [peer for peer in peers if peer.receiver is receiver] if receiver is not None else peers
         small = not isinstance(function.node, ast.Lambda) and len(function.node.body) <= _SMALL
         limit = (_KINDS if receiver is None else _KINDS_OF_METHODS) * (1 + small)
@@ -246,17 +259,17 @@ class Calls:
             return (mine or peers)[-1]
         return None
 
-    def _new(self, function: Function, within: int, receiver: object) -> Frame:
+    def _new(self, function: Function, peers: list[Frame], receiver: object) -> Frame:
         frame = Frame(function, function.scope.module, function.name)
         frame.receiver = receiver  # type: ignore[assignment]
         frame.worker = self._state.worker
-        self._peers[function.node, within].append(frame)
+        peers.append(frame)
         return frame
 
     def _is_valid(self, frame: Frame, function: Function) -> bool:
         """Whether nothing that the frame depends on has changed since it was followed."""
         same = frame.function is not None and frame.function.scope is function.scope
-        if not same and frame.evaluations < 2:
+        if frame.widened or (not same and frame.evaluations < 2):
             return False
         if frame.valid_at == self._state.epoch:
             return True
@@ -286,7 +299,7 @@ class Calls:
         generates, scope.losses = self._about(function.node, scope.module)
         scope.yielded = [] if generates else None
         frame.function, frame.reads, frame.seen = function, {}, set()
-        frame.active = True
+        frame.active, frame.widened = True, False
         frame.evaluations += 1
         since = self._state.changes
         self._state.depth += 1
@@ -299,6 +312,7 @@ class Calls:
                 element = join_all(scope.yielded or ())
                 found = Value(Kind.GENERATOR, "loader" if yields else None, element=element, target=frame)
             frame.result, frame.valid_at = found, -1
+            frame.gives = next((name for name, value in names.items() if value is found), "")
         except (Exhausted, RecursionError):
             frame.result = frame.result or UNKNOWN
             self._state.partial.add(function.node)
@@ -333,6 +347,37 @@ class Calls:
         return self._losses[node]
 
 
+def _data(function: Function, names: dict[str, Value]) -> Hashable:
+    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that ``*`` and ``**`` take."""
+    data = ((name, value) for name, value in names.items() if value.kind in _DATA)
+    kinds = tuple((name, value.kind, value.sure, value.device is Place.HOST) for name, value in data)
+    others = (function.node.args.vararg, function.node.args.kwarg)
+    return kinds, tuple(key(names[each.arg]) for each in others if each is not None)
+
+
+def _widen(frame: Frame, names: dict[str, Value]) -> None:
+    """Join arguments with those that a function was called with before."""
+    for name, value in names.items():
+        held = frame.given.get(name)
+        joined = value if held is None else _either(held, value)
+        if held is None or (joined is not held and _known(joined) != _known(held)):
+            frame.given[name], frame.widened = joined, True
+
+
+def _known(value: Value) -> Hashable:
+    return key(value), value.maybe_none
+
+
+def _either(one: Value, other: Value) -> Value:
+    """One argument or the other; what may also be None, or anything, decides no condition."""
+    if one is other or _known(one) == _known(other):
+        return one
+    joined = join(one, other)
+    if any(value.kind is Kind.UNKNOWN or value.is_none for value in (one, other)):
+        return UNKNOWN if joined.kind in PLAIN else joined.or_none()
+    return joined
+
+
 def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     generates, losses = False, set[str]()
     stack: list[ast.AST] = list(getattr(node, "body", ())) if not isinstance(node, ast.Lambda) else []
@@ -351,5 +396,6 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
 
 
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
+_DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})
 _OPEN = frozenset({Kind.UNKNOWN, Kind.INSTANCE, Kind.LIBRARY_MODULE})  # whose methods may be those of the project

@@ -25,6 +25,7 @@ class Classes:
         self._engine, self._state = engine, engine.state
         self.all: list[Class] = []
         self._objects: dict[object, Object] = {}
+        self._assumed: dict[Class, Value] = {}
 
     # -- bases and methods -------------------------------------------------------------------------
 
@@ -97,8 +98,19 @@ class Classes:
             dataset = made.fields.get("dataset") or (args[0] if args else kwargs.get("dataset", UNKNOWN))
             named = kwargs if construct is None else {**kwargs, OTHERS: UNKNOWN}
             batch = made.fields.get(BATCHES) or self._engine.loaders.batch(dataset, named, node, scope)
-            return Value(Kind.LOADER, element=batch, fields=dict(kwargs), target=made)
+            value = Value(Kind.LOADER, element=batch, fields=dict(kwargs), target=made)
+        if self._state.assuming:
+            self._assumed[class_] = value
         return value
+
+    def assumed(self, class_: Class) -> Value:
+        """The object of a class whose methods are called by assumption: as its users make it, or else without arguments."""
+        if class_ not in self._assumed:
+            making = self._state.new_frame(class_.scope.module, "<made>")
+            making.assumed = True
+            with self._state.at(making):
+                return self.instantiate(class_, [], {}, class_.node, class_.scope)
+        return self._assumed[class_]
 
     def _fill(self, made: Object, order: tuple[Class, ...], args: list[Value], kwargs: dict[str, Value]) -> None:
         """The fields of a dataclass or named tuple, from its arguments."""
@@ -116,9 +128,14 @@ class Classes:
         return derived and not any("__iter__" in each.fields for each in order)
 
     def _allocate(self, class_: Class, node: ast.AST) -> Object:
-        """One object for each place of creation and each owner, up to a number; in a stub, for each call of it."""
+        """One object for each place of creation and each owner, up to a number; in a stub, for each call of it.
+
+        Where it is assumed that something calls what is followed, all objects of a class are one.
+        """
         entry = self._state.entry if self._state.frame.module.library else None
         place: object = (node, class_, self._state.frame.receiver, entry)
+        if self._state.assuming and not class_.scope.module.library:
+            place = class_
         found = self._objects.get(place)
         if found is not None:
             return found

@@ -170,7 +170,10 @@ class Frame:
         self.assumes_step = False  # a `forward` that is assumed to run in a step
         self.worker = False  # runs in the worker of a loader
         # The evaluation
+        self.given: dict[str, Value] = {}  # its joined arguments, if that something calls it is assumed
+        self.widened = False  # since it was followed last
         self.result: Value | None = None
+        self.gives = ""  # the parameter that is the result
         self.evaluations = 0
         self.active = False
         self.loops = 0  # around what is being evaluated

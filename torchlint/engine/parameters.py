@@ -27,20 +27,22 @@ class Parameters:
         ordered = [*given.posonlyargs, *given.args]
         names = [each.arg for each in ordered]
         found = dict(zip(names, args, strict=False))
+        # Where calls are assumed, the one object of a class may also have what its users leave out.
+        assumed = self._state.frame.assumed or (self._state.assuming and function.name == "__init__")
         if given.vararg is not None:
             found[given.vararg.arg] = sequence(args[len(names) :])
         keywords = {*names, *(each.arg for each in given.kwonlyargs)}
         found.update({name: value for name, value in named.items() if name in keywords})
         if given.kwarg is not None:
             others = {name: value for name, value in named.items() if name not in keywords and name != OTHERS}
-            more = OTHERS in named or self._state.frame.assumed
+            more = OTHERS in named or assumed
             found[given.kwarg.arg] = Value(Kind.DICT, OTHERS if more else None, fields=others)
         defaults = [*zip(reversed(names), reversed(given.defaults), strict=False)]
         defaults += [(k.arg, d) for k, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
         for name, default in defaults:
             if name not in found:
                 value = self._engine.expressions.safely(default, function.scope)
-                found[name] = self._unless_given(name, value, open_=OTHERS in named)
+                found[name] = self._unless_given(name, value, open_=OTHERS in named, assumed=assumed)
         for each in (*ordered, *given.kwonlyargs):
             if each.arg not in found:  # of a command line, as of click
                 found[each.arg] = self._engine.libraries.filled(each, function)
@@ -49,11 +51,10 @@ class Parameters:
                 found[each.arg] = self._annotated(each.annotation, function)
         return {name: number(value) for name, value in found.items()}
 
-    def _unless_given(self, name: str, default: Value, *, open_: bool) -> Value:
+    def _unless_given(self, name: str, default: Value, *, open_: bool, assumed: bool) -> Value:
         """A parameter that a call does not pass, unless it is ``open_``; of an assumed call it is an option."""
         if default.kind is not Kind.CONSTANT:
             return default
-        assumed = self._state.frame.assumed
         if open_ or (assumed and default.is_none):
             return UNKNOWN
         return self._engine.libraries.parameter(name, default) if assumed else default

@@ -17,7 +17,7 @@ from torchlint.program.modules import Module, is_main_guard
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
-_FOR_PROGRAMS, _FOR_MODULES, _FOR_ROOTS = 0.6, 0.8, 0.4  # of the budget
+_FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _LAYERS = 3  # callers of callers of functions that go backward
@@ -43,7 +43,6 @@ class Roots:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
         self._statements = engine.statements
-        self._end = 0  # of the work on what no program reaches
 
     def follow(self) -> None:
         """Follow everything, as far as the budget goes."""
@@ -55,7 +54,6 @@ class Roots:
         self._patches()
         roots = list(self._roots())
         self._state.assuming = True
-        self._end = self._state.work + int(self._state.total * _FOR_ROOTS)
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
         self._created(roots)
         self._state.reached = frozenset(self._engine.calls.reached)
@@ -77,7 +75,7 @@ class Roots:
 
     def _enter(self, root: Root, *, stepped: bool) -> None:
         function = root.function
-        if self._state.work > self._end:
+        if self._state.work >= self._state.total:
             self._state.cut[function.scope.module].add(function.node)
         else:
             self._within(_ONE_ROOT, function, partial(self._assume, root, stepped=stepped))
@@ -169,7 +167,7 @@ class Roots:
     # -- functions that nothing reaches ------------------------------------------------------------
 
     def _roots(self) -> Iterator[Root]:
-        for class_ in list(self._engine.classes.all):
+        for class_ in reversed(self._engine.classes.all):  # those that use others before these
             if not class_.scope.module.is_test and not class_.scope.module.library:
                 libraries = self._engine.classes.lineage(class_)[1]
                 for name, value in list(class_.fields.items()):
@@ -206,10 +204,7 @@ class Roots:
         function, module = root.function, root.function.scope.module
         args: list[Value] = []
         if root.class_ is not None and function.kind != "static":
-            making = self._state.new_frame(module, "<made>")
-            making.assumed = True
-            with self._state.at(making):
-                made = self._engine.classes.instantiate(root.class_, [], {}, function.node, function.scope)
+            made = self._engine.classes.assumed(root.class_)
             if made.kind is not Kind.INSTANCE:
                 return
             args.append(made)

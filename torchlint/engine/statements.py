@@ -45,7 +45,8 @@ class Statements:
         saved = self._state.region
         try:
             for statement in body:
-                self._state.spend()
+                if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+                    self._state.spend()  # as a docstring does not
                 self._state.ran[statement][self._state.region] = self._state.frame
                 follow = _FOLLOW.get(type(statement))
                 rest = follow(self, statement, scope) if follow is not None else None

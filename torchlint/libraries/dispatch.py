@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.frames import Function, Scope
-from torchlint.engine.union import join_all
-from torchlint.engine.values import UNKNOWN, Kind, Place, Value, leaves, library, sequence, tensor
+from torchlint.engine.values import Kind, Place, Value, leaves, library, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge.forms import BY_LIBRARY
 from torchlint.libraries.builtins import Builtins
@@ -109,7 +108,7 @@ class Libraries:
     # -- objects by name ---------------------------------------------------------------------------
 
     def configured(self, found: Value, function: Value, given: Arguments) -> Value:
-        """What is made from a dotted name in an argument, or from the classes that configuration files name."""
+        """What is made from a dotted name in an argument."""
         called = str(function.detail)
         for value in [*given.values[:1], *given.named.values()]:
             target = self._by_name(value, given)
@@ -119,8 +118,6 @@ class Libraries:
             if makes or (target.kind is Kind.FUNCTION and _CALLS.search(called)):
                 return self._engine.call(target, given.values[1:], {}, given.node, given.scope)
             return target
-        if re.search(r"instantiate|from_config$|build_from_cfg", called) and given.values:
-            return self._from_files(given)
         return found
 
     def _by_name(self, value: Value, given: Arguments) -> Value | None:
@@ -134,12 +131,3 @@ class Libraries:
             return None
         self._engine.statements.load(module)
         return module.names.get(name)
-
-    def _from_files(self, given: Arguments) -> Value:
-        targets = [self._by_name(Value(Kind.CONSTANT, name), given) for name in self._engine.program.targets]
-        classes = [target for target in targets if target is not None and target.kind is Kind.CLASS]
-        made = [
-            self._engine.classes.instantiate(class_.target, [], dict(given.named), given.node, given.scope)
-            for class_ in classes[:12]
-        ]
-        return join_all(made) if made else UNKNOWN

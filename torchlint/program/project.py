@@ -19,8 +19,6 @@ class Program:
     def __init__(
         self,
         contents: Mapping[str, bytes],
-        root: str = "",
-        targets: tuple[str, ...] = (),
         world: World = USUAL,
     ) -> None:
         self.world = world
@@ -29,9 +27,8 @@ class Program:
         self.modules: dict[str, Module] = {}
         seen: Counter[bytes] = Counter()
         for path, content in sorted(paths.items()):
-            self.modules[path] = Module(path, _dotted(path, root), content, copy=seen[content])
+            self.modules[path] = Module(path, _dotted(path), content, copy=seen[content])
             seen[content] += 1
-        self._targets = targets
         self._named = {module.name: module for module in self.modules.values()}
 
     def find(self, name: str, asking: Module | None = None) -> Module | None:
@@ -43,11 +40,6 @@ class Program:
     def sets_default_device(self) -> bool:
         """Whether some file chooses where tensors are made without ``device``."""
         return any(word in module.content for module in self.modules.values() for word in DEFAULT_DEVICE)
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The classes that the configuration files of the project name."""
-        return self._targets
 
     def named(self, dotted: str) -> Module | None:
         """The module with this full dotted name."""
@@ -67,5 +59,5 @@ def _order(module: Module) -> int:
     return 0 if "train" in file or "main" in file else 1
 
 
-def _dotted(path: str, root: str) -> str:
-    return path.removeprefix(root).removesuffix(".py").removesuffix("/__init__").strip("/").replace("/", ".")
+def _dotted(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").strip("/").replace("/", ".")

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from torchlint.config.config import Config
     from torchlint.rule import Rule
 
-_NEWER = (
-    "Python {}, which runs torchlint, does not parse this ({}): run torchlint with a newer one"
-)
+_NEWER = "Python {}, which runs torchlint, does not parse this ({}): run torchlint with a newer one"
 _CONFLICT = "a merge conflict is not resolved here: choose a side and delete the markers"
 
 
