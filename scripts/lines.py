@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _KNOWN = "scripts/lines.json"
 # What decides findings; and the package without what runs beside a program.
-_DECIDES = ("analysis", "engine", "knowledge", "libraries", "prefilter", "program", "project", "rules")
+_DECIDES = ("analysis", "catalogue", "engine", "knowledge", "libraries", "prefilter", "program", "project", "rules")
 _DECIDES_TOO = ("on.py", "solution.py")
 _APART = ("confirm", "runtime")
 
