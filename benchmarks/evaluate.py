@@ -22,7 +22,9 @@ from pathlib import Path
 
 from torchlint.config.config import Config
 from torchlint.model import Finding, Severity
-from torchlint.run import discover, registry, session
+from torchlint.run import session
+from torchlint.run.discovery import discover
+from torchlint.run.rules import registry
 
 SITES = Path(__file__).parent / "evaluation" / "sites.jsonl"
 

@@ -116,7 +116,7 @@ def rule_prices(bench: Bench, rules: Sequence[str]) -> list[Price]:
 def default_rules() -> list[str]:
     """The ids of the rules that are on by default."""
     from torchlint.groups import on_by_default
-    from torchlint.run import registry
+    from torchlint.run.rules import registry
 
     return [rule.id for rule in registry.load() if on_by_default(rule)]
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from torchlint.config.config import Config
 from torchlint.model import Finding
-from torchlint.run import discover, session
-from torchlint.run.context import Context
+from torchlint.run import session
+from torchlint.run.discovery import discover
+from torchlint.run.discovery.context import Context
 
 
 def differing(root: Path, count: int) -> tuple[list[str], int]:

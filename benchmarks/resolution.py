@@ -45,7 +45,8 @@ from torchlint.dev.register import Register
 from torchlint.model import Heat
 from torchlint.project.merged import Project
 from torchlint.project.view import ProjectView
-from torchlint.run import discover, session
+from torchlint.run import session
+from torchlint.run.discovery import discover
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "evaluation.md"

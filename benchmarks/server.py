@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from timing import commits, page
 
-from torchlint.run import discover, session
+from torchlint.run import session
+from torchlint.run.discovery import discover
 from torchlint.server.settings import Settings
 
 GOAL = 1.5  # what the ratio should be at most

@@ -17,7 +17,7 @@ Target = Callable[[bytes], str | None]
 def suppressions_fault(data: bytes) -> str | None:
     """What is wrong with the suppressions read from a text; None if nothing is."""
     from torchlint.config.select import names
-    from torchlint.run.suppress import scan
+    from torchlint.run.linting.suppress import scan
 
     text = data.decode("utf-8", "replace")
     try:

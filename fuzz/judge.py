@@ -9,8 +9,8 @@ from torchlint.analysis.syntax import depth
 from torchlint.config.config import Config
 from torchlint.model import SYNTAX_ERROR, FileResult, Safety
 from torchlint.run import session
-from torchlint.run.fixer import fix_text
-from torchlint.run.parsable import is_parsable
+from torchlint.run.fixing.fixer import fix_text
+from torchlint.run.linting.parsable import is_parsable
 from torchlint.run.plan import Plan
 from torchlint.text.lines import split_lines
 

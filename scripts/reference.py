@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from torchlint.cli.options import parser
-from torchlint.run import registry
+from torchlint.run.rules import registry
 from torchlint.schema import schema
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "options.md"

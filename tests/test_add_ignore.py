@@ -18,9 +18,10 @@ from torchlint.api import lint_source
 from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.model import SYNTAX_ERROR, UNUSED_SUPPRESSION, Severity
-from torchlint.run import ignorer, session
-from torchlint.run.fix import edited
-from torchlint.run.ignore_comments import NO_LINE, commented
+from torchlint.run import session
+from torchlint.run.fixing import ignorer
+from torchlint.run.fixing.fix import edited
+from torchlint.run.fixing.ignore_comments import NO_LINE, commented
 from torchlint.text.line_ends import line_ends
 
 HEAD = "import numpy as np\nimport torch\n"
@@ -74,7 +75,7 @@ def test_where_nothing_fails_no_byte_is_changed(lines: list[str]) -> None:
 
 
 def name_of(rule: str) -> str:
-    from torchlint.run import registry
+    from torchlint.run.rules import registry
 
     return next(each.name for each in registry.load() if each.id == rule)
 

@@ -17,7 +17,7 @@ from torchlint import schema
 from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.model import Accepted
-from torchlint.run.baseline import Baseline
+from torchlint.run.baselines.baseline import Baseline
 from torchlint.run.session import plan
 
 FILE = "accepted.json"

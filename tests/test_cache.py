@@ -24,7 +24,7 @@ from torchlint.project.merged import Project
 from torchlint.report import FORMATS
 from torchlint.run import session
 from torchlint.run.cache import NAME, Cache, for_settings
-from torchlint.run.fixer import fix_files
+from torchlint.run.fixing.fixer import fix_files
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="rights and links of POSIX")
 ROOT_ONLY = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")

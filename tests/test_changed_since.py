@@ -14,7 +14,7 @@ import pytest
 
 from tests.git_help import HEAD, Git, Lint, guilty, in_project, isolate, notebook
 from torchlint.cli.main import main
-from torchlint.run.changed import moved
+from torchlint.run.discovery.changed import moved
 
 
 @pytest.fixture

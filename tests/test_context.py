@@ -13,7 +13,7 @@ import pytest
 from torchlint.api import lint_paths
 from torchlint.cli.main import main
 from torchlint.config.config import Config
-from torchlint.run import context
+from torchlint.run.discovery import context
 from torchlint.server.folder import Folder
 from torchlint.server.settings import Settings
 

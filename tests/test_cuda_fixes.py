@@ -11,7 +11,7 @@ from torchlint.api import fix_source, lint_source
 from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.config.select import is_named
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 TEXT = """\
 import torch

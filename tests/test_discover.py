@@ -14,7 +14,7 @@ from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.config.configurations import Configurations
 from torchlint.model import Problem
-from torchlint.run.discover import files
+from torchlint.run.discovery.discover import files
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need privileges there")
 

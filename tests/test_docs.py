@@ -14,7 +14,8 @@ from torchlint import docs
 from torchlint.base.version import REPOSITORY
 from torchlint.report import order
 from torchlint.rule import TOPICS
-from torchlint.run import registry, results
+from torchlint.run import results
+from torchlint.run.rules import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -9,7 +9,8 @@ import pytest
 from torchlint.api import lint_source
 from torchlint.config.config import Config
 from torchlint.model import FileResult, Severity
-from torchlint.run import engine, registry
+from torchlint.run.linting import file as engine
+from torchlint.run.rules import registry
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 

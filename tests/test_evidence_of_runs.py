@@ -12,9 +12,9 @@ import pytest
 
 from tests.companion_help import CONFIRM, TRAINING, confirmed, warm_run, write
 from torchlint.project.followed import NOT_FOLLOWED, Range
-from torchlint.run.evidence import EvidenceProblem, Measured, Shot, document, read
-from torchlint.run.shown import Shown, with_shown
-from torchlint.run.shown_forms import Tree
+from torchlint.run.recorded.evidence import EvidenceProblem, Measured, Shot, document, read
+from torchlint.run.recorded.shown import Shown, with_shown
+from torchlint.run.recorded.shown_forms import Tree
 
 # What calls these is only known when the program runs.
 HELPER = """

@@ -14,8 +14,8 @@ from torchlint.config.files import read_budget
 from torchlint.config.select import chosen
 from torchlint.config.severities import with_severities
 from torchlint.model import Finding, Severity, Span
-from torchlint.run import registry
-from torchlint.run.discover import is_excluded
+from torchlint.run.discovery.discover import is_excluded
+from torchlint.run.rules import registry
 from torchlint.run.worlds import world_of
 
 COPIES = "import numpy as np\nimport torch\n\n\ndef collate_fn(path):\n    return torch.tensor(np.load(path))\n"

@@ -9,8 +9,8 @@ import pytest
 from torchlint.base import limits
 from torchlint.config.config import Config
 from torchlint.model import Edit, FileResult, Finding, Fix, Problem, Safety, Severity, Span
-from torchlint.run.fix import applied, compatible, compiles, offered, repair
-from torchlint.run.fixer import CONFLICTS, UNTRIED, fix_text
+from torchlint.run.fixing.fix import applied, compatible, compiles, offered, repair
+from torchlint.run.fixing.fixer import CONFLICTS, UNTRIED, fix_text
 from torchlint.run.plan import Plan
 from torchlint.run.session import plan
 

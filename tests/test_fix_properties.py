@@ -11,8 +11,8 @@ from torchlint.api import lint_source
 from torchlint.config.config import Config
 from torchlint.model import Finding, Safety
 from torchlint.run import session
-from torchlint.run.fix import compatible, offered
-from torchlint.run.fixer import fix_text
+from torchlint.run.fixing.fix import compatible, offered
+from torchlint.run.fixing.fixer import fix_text
 
 HEAD = "import numpy as np\nimport torch\nfrom torch import nn\nfrom torch.utils.data import DataLoader\n\n"
 PLAN = session.plan(Config(preview=True))
@@ -117,7 +117,7 @@ def test_one_fix_changes_only_the_lines_of_its_edits_and_ends_its_finding(text: 
 
 
 def _with(text: str, finding: Finding) -> str:
-    from torchlint.run.fix import applied
+    from torchlint.run.fixing.fix import applied
 
     return applied(text, compatible(text, [finding]))
 

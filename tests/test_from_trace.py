@@ -21,7 +21,7 @@ from torchlint.api import lint_paths, lint_source
 from torchlint.cli.main import main
 from torchlint.model import Observed
 from torchlint.report.observed import seen_lines
-from torchlint.run.observed import join
+from torchlint.run.recorded.observed import join
 from torchlint.trace.files import Files
 from torchlint.trace.frames import Frame
 from torchlint.trace.problem import Unreadable

@@ -16,7 +16,8 @@ from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.config.configurations import Configurations
 from torchlint.model import Problem
-from torchlint.run import discover, session
+from torchlint.run import session
+from torchlint.run.discovery import discover
 
 HOSTILE = ["*a" * 60 + "b", "*?" * 60 + "b", "/".join(["*a" * 40] * 3), "*[!b]" * 300, "**/*a*a*/" * 20 + "b"]
 DEEP = ["**/a/" * 30 + "b", "**/" + "a/**/" * 30 + "b"]

@@ -14,7 +14,7 @@ import repairs
 from truth import data, lines, programs, reasons, runs, tables, verdicts
 
 from torchlint.dev.register import Register
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 CODE = """\
 import torch

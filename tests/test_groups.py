@@ -21,7 +21,8 @@ from torchlint.docs import marked
 from torchlint.groups import GROUPS, WASTE, group_of
 from torchlint.model import RuleInfo, Severity
 from torchlint.rule import Rule
-from torchlint.run import registry, results
+from torchlint.run import results
+from torchlint.run.rules import registry
 
 CORE = [*registry.core()]
 INFOS = {info.id: info for info in results.infos(CORE)}

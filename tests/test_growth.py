@@ -13,7 +13,7 @@ from torchlint.analysis.scopes import reaching
 from torchlint.config.config import Config
 from torchlint.model import FileResult, Safety
 from torchlint.run import session
-from torchlint.run.fixer import fix_text
+from torchlint.run.fixing.fixer import fix_text
 
 Layout = Callable[[str, int], str]
 PLAN = session.plan(Config(select=("ALL",), preview=True, time_limit=0))

@@ -21,7 +21,7 @@ from torchlint.config.config import Config
 from torchlint.model import FileResult, RunResult, Severity
 from torchlint.run import session
 from torchlint.run.cache import Cache
-from torchlint.run.engine import Analysis, analyze
+from torchlint.run.linting.file import Analysis, analyze
 from torchlint.text import size
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
@@ -66,7 +66,7 @@ def test_a_file_that_takes_too_long_is_one_finding_that_says_what_to_do() -> Non
 
 @alarmed
 def test_a_rule_that_never_ends_is_no_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchlint.run.engine._findings", never_ends)
+    monkeypatch.setattr("torchlint.run.linting.file._findings", never_ends)
     assert "timeout" in the_timeout(lint_source(GUILTY, "code.py", LIMIT))
 
 
@@ -140,7 +140,7 @@ def hangs_on_file03(data: bytes, path: str, *rest: object, **more: object) -> An
 
 @forking
 def test_a_process_that_hangs_costs_only_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchlint.run.engine.analyze", hangs_on_file03)
+    monkeypatch.setattr("torchlint.run.linting.file.analyze", hangs_on_file03)
     monkeypatch.setattr("torchlint.base.limits.patience", lambda _: 5.0)  # for a file that takes milliseconds
     result = session.run(tree(tmp_path), session.plan(Config()), jobs=2)
     assert "timeout" in the_timeout(result)

@@ -13,7 +13,7 @@ import pytest
 
 from tests import harness, representatives
 from torchlint.model import FileResult, Safety
-from torchlint.run.fixer import fix_text
+from torchlint.run.fixing.fixer import fix_text
 from torchlint.text.normalization import has_unnormalized_names
 
 EVERYTHING = harness.HERE.plan("ALL", {})

@@ -15,7 +15,8 @@ import pytest
 
 import torchlint
 from torchlint.base.version import REPOSITORY, installation
-from torchlint.run import registry, results
+from torchlint.run import results
+from torchlint.run.rules import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 

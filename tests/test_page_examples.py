@@ -19,8 +19,8 @@ from torchlint.confirm.verdict import Status, Verdict
 from torchlint.model import Observed, RunResult
 from torchlint.report.json import document as linted
 from torchlint.report.observed import observed_document
-from torchlint.run.evidence import Measured, Shot, document
-from torchlint.run.shown import Shown
+from torchlint.run.recorded.evidence import Measured, Shot, document
+from torchlint.run.recorded.shown import Shown
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "tests" / "recorded_runs"

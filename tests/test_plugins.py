@@ -18,9 +18,10 @@ from tests.plugin_help import HEADINGS, install, rule
 from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.rule import info
-from torchlint.run import registry, session
+from torchlint.run import session
 from torchlint.run.cache import for_settings
-from torchlint.run.registry import RegistryError
+from torchlint.run.rules import registry
+from torchlint.run.rules.registry import RegistryError
 
 GUILTY = "import torch\n\nweights = torch.load('w.pt')\n"
 OPTIONS = "from typing import NamedTuple\nclass Options(NamedTuple):\n"
@@ -420,8 +421,8 @@ def test_processes_that_are_not_forked_load_the_rules_as_well(tmp_path: Path, me
 
 def test_nothing_is_imported_for_packages_where_there_are_none() -> None:
     code = (
-        "import sys, torchlint.run.registry as registry; registry.load()\n"
-        "assert not {'importlib.metadata', 'torchlint.run.wellformed'} & set(sys.modules)"
+        "import sys, torchlint.run.rules.registry as registry; registry.load()\n"
+        "assert not {'importlib.metadata', 'torchlint.run.rules.wellformed'} & set(sys.modules)"
     )
     path = os.pathsep.join(filter(None, sys.path))
     environment = {**os.environ, "PYTHONPATH": path}

@@ -18,7 +18,7 @@ from tests import harness
 from tests.companion_help import warm_run
 from tests.representatives import first_of_each_kind, parameters
 from torchlint.confirm.probes import PROBES
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted([*(HERE / "programs").glob("*.py"), *harness.FIXTURES.glob("*/programs/*.py")])

@@ -632,7 +632,7 @@ def test_a_file_from_the_cache_answers_what_a_new_file_asks(tmp_path: Path) -> N
 
 def test_a_question_that_is_not_known_any_more_never_holds() -> None:
     from torchlint.model import FileResult
-    from torchlint.run.engine import Analysis
+    from torchlint.run.linting.file import Analysis
 
     analysis = Analysis(FileResult("a.py"), {}, ((("moon_phase",), "0"), (("seeds",), "1")))
     assert not analysis.is_valid_for(Project({"a.py": {}}))

@@ -13,7 +13,7 @@ from tests.git_help import isolate
 from tests.notebooks import notebook
 from torchlint.cli.main import main
 from torchlint.model import Finding
-from torchlint.run.failures import not_python
+from torchlint.run.linting.failures import not_python
 
 PYTHON2 = "import torch\nprint 'done'\n"
 BROKEN = "import torch\ndef f(:\n"

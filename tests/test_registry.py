@@ -8,8 +8,8 @@ import pytest
 
 import torchlint.rules
 from torchlint.retired import RETIRED
-from torchlint.run import registry
-from torchlint.run.registry import RegistryError
+from torchlint.run.rules import registry
+from torchlint.run.rules.registry import RegistryError
 
 
 @pytest.fixture(autouse=True)

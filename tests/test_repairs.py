@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import repairs
 
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 STEP = "    for x in data: loss = model(x.cuda()).mean(); loss.backward(); optimizer.step(); print(loss.item())\n"
 CODE = f"import torch\ndef f(model, data, optimizer):\n{STEP}{STEP}"

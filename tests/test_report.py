@@ -34,7 +34,8 @@ from torchlint.model import (
     Span,
     Understood,
 )
-from torchlint.report import FORMATS, ReportOptions, no_source, renderer, snippet, split_lines
+from torchlint.report import FORMATS, ReportOptions, no_source, renderer, split_lines
+from torchlint.report.terminal import snippet
 
 SOURCE = """\
 import numpy as np, torch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from torchlint.rule import Rule, topic_of
-from torchlint.run import registry
+from torchlint.run.rules import registry
 from torchlint.testing import RuleTests
 
 RULES = registry.load()

@@ -10,8 +10,9 @@ import pytest
 from torchlint.config.config import Config
 from torchlint.knowledge.forms import COPY, FORMS, READ, WAIT
 from torchlint.model import Finding, Heat, Severity
-from torchlint.run import registry, session
+from torchlint.run import session
 from torchlint.run.cache import for_settings
+from torchlint.run.rules import registry
 
 # The step is in one file, and what it does in another one, which names no device.
 TRAIN = """

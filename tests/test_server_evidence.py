@@ -10,8 +10,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from tests.editor import Editor, capabilities, started
-from torchlint.run.evidence import NAME, Measured, Shot, content_of, document
-from torchlint.run.shown import Shown
+from torchlint.run.recorded.evidence import NAME, Measured, Shot, content_of, document
+from torchlint.run.recorded.shown import Shown
 from torchlint.server.watching import changes_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -13,10 +13,10 @@ from tests.editor import COMMAND
 from torchlint.cli import server as command
 from torchlint.cli.main import main
 from torchlint.model import Span
-from torchlint.server import edits
-from torchlint.server.positions import Lines
+from torchlint.server.assists import edits
 from torchlint.server.settings import Settings, read_settings
 from torchlint.server.switch_off import switched_off
+from torchlint.server.texts.positions import Lines
 from torchlint.server.worker import URGENT, Worker
 from torchlint.text.decode import decode, encode_declared
 from torchlint.text.lines import Places

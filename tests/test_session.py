@@ -11,10 +11,11 @@ import pytest
 
 from torchlint.config.config import Config
 from torchlint.model import RunResult
-from torchlint.run import parallel, session
+from torchlint.run import session
 from torchlint.run.cache import Cache
-from torchlint.run.engine import Analysis, analyze, screen_alone
-from torchlint.run.screened import Screened
+from torchlint.run.linting.file import Analysis, analyze, screen_alone
+from torchlint.run.linting.screened import Screened
+from torchlint.run.processes import parallel
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
 
@@ -125,7 +126,7 @@ def test_screening_ahead_ends_with_the_import(tmp_path: Path, monkeypatch: pytes
         return screen_alone(data, path, *rest, **more)
 
     monkeypatch.setattr(parallel, "_import_analysis", import_analysis)
-    monkeypatch.setattr("torchlint.run.engine.screen_alone", wait_for_the_import)
+    monkeypatch.setattr("torchlint.run.linting.file.screen_alone", wait_for_the_import)
     screened = ahead_of(monkeypatch)
     assert run(paths, jobs=2) == wanted
     assert sorted(screened) == paths[:2]
@@ -135,7 +136,7 @@ def test_a_process_that_dies_while_it_screens_costs_nothing(tmp_path: Path, monk
     paths = tree(tmp_path)
     wanted = run(paths, jobs=1)
     monkeypatch.setattr(parallel, "_is_imported", lambda: False)
-    monkeypatch.setattr("torchlint.run.engine.screen_alone", lambda *_, **__: os._exit(9))
+    monkeypatch.setattr("torchlint.run.linting.file.screen_alone", lambda *_, **__: os._exit(9))
     assert run(paths, jobs=2) == wanted
 
 
@@ -151,7 +152,7 @@ def test_a_process_that_dies_costs_only_its_file(tmp_path: Path, monkeypatch: py
 
     if multiprocessing.get_start_method() != "fork":
         pytest.skip("the replacement reaches other processes by forking")
-    monkeypatch.setattr("torchlint.run.engine.analyze", dies_on_file03)
+    monkeypatch.setattr("torchlint.run.linting.file.analyze", dies_on_file03)
     result = run(tree(tmp_path), jobs=2)
     assert len(result.findings) == 13
     assert [Path(p.path).name for p in result.problems] == ["file03.py"]

@@ -18,7 +18,8 @@ import yaml
 
 from scripts import reference, site
 from torchlint import docs
-from torchlint.run import registry, results
+from torchlint.run import results
+from torchlint.run.rules import registry
 
 ROOT = Path(__file__).parents[1]
 

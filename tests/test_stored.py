@@ -23,7 +23,8 @@ from torchlint.confirm.order import OrderProblem
 from torchlint.confirm.result import result
 from torchlint.model import RuleInfo
 from torchlint.report.json import document as report_document
-from torchlint.run import registry, results, session
+from torchlint.run import results, session
+from torchlint.run.rules import registry
 
 PROGRAM = """
     import numpy as np

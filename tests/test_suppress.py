@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import torchlint
-from torchlint.run.suppress import Suppressions, scan, unused_findings
+from torchlint.run.linting.suppress import Suppressions, scan, unused_findings
 from torchlint.text.comments import comments
 from torchlint.text.lines import Places
 

@@ -17,7 +17,7 @@ from torchlint.cli.main import main
 from torchlint.config.configurations import Configurations
 from torchlint.confirm import launch
 from torchlint.report import shared
-from torchlint.run import discover
+from torchlint.run.discovery import discover
 
 CODE = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)\n"
 
@@ -94,7 +94,7 @@ def test_folders_without_numbers_are_told_apart(tmp_path: Path, monkeypatch: pyt
         found[1] = 0
         return os.stat_result(found)
 
-    monkeypatch.setattr("torchlint.run.discover.os.stat", unnumbered)
+    monkeypatch.setattr("torchlint.run.discovery.discover.os.stat", unnumbered)
     monkeypatch.chdir(tmp_path)
     assert discover.files(["."], Configurations("."), ".").files == ["a/train.py", "b/c/train.py"]
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.test_report import ADVICE, FINDING, RULE, SOURCE, controls, rendered, run_of
 from torchlint.cli.main import main
 from torchlint.model import Edit, Evidence, Finding, Fix, Heat, Safety, Severity, Span
-from torchlint.report import ReportOptions, patch, renderer
-from torchlint.run.fix import applied
+from torchlint.report import ReportOptions, renderer
+from torchlint.report.terminal import patch
+from torchlint.run.fixing.fix import applied
 from torchlint.text.lines import Places, split_lines
 
 PLAIN = FINDING._replace(evidence=())

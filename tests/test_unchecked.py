@@ -14,8 +14,8 @@ from torchlint.base.limits import MAX_BYTES
 from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.run import session
-from torchlint.run.engine import Analysis
-from torchlint.run.parsable import is_parsable
+from torchlint.run.linting.file import Analysis
+from torchlint.run.linting.parsable import is_parsable
 from torchlint.run.plan import Plan
 
 TORCHLINT = [sys.executable, "-m", "torchlint"]
@@ -108,7 +108,7 @@ def test_only_files_that_nothing_else_is_parsed_for_are_asked_whether_they_parse
         asked.append(data)
         return is_parsable(data)
 
-    monkeypatch.setattr("torchlint.run.screened.is_parsable", counted)
+    monkeypatch.setattr("torchlint.run.linting.screened.is_parsable", counted)
     plan = session.plan(Config())
     guilty = b"import torch\n\n\ndef f(model):\n    return model.cuda()\n"
     assert plan.lint(guilty, "guilty.py").findings

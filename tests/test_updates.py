@@ -13,7 +13,8 @@ from tests.test_project import ENGINE, MAIN, SEED
 from tests.test_project import TRAIN as FLAGS
 from tests.test_project_steps import LOSSES, OPTIMIZER, TRAIN
 from torchlint.config.config import Config
-from torchlint.run import engine, session
+from torchlint.run import session
+from torchlint.run.linting import file as engine
 
 PLAN = session.plan(Config(select=("ALL",), preview=True))
 HELPED = LOSSES.replace("import torch\n", "import torch\n    from pkg.more import helper\n").replace(

@@ -17,7 +17,7 @@ from torchlint.confirm.result import Result, result
 from torchlint.confirm.text import render
 from torchlint.model import Evidence, Recipe, Span
 from torchlint.rule import page
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 ROOT = Path(__file__).parents[1]
 RECORDED = Path(__file__).parent / "recorded_runs"

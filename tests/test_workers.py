@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.run import workers
+from torchlint.run.processes import workers
 
 BATCHES = [[1, 2, 3], [4, 5], [6], [7, 8, 9, 10]]
 METHODS = ["spawn"] if sys.platform == "win32" else ["fork", "forkserver", "spawn"]

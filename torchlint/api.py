@@ -9,10 +9,11 @@ from pathlib import Path
 from torchlint.config import configurations
 from torchlint.config.config import Config, ConfigError
 from torchlint.model import FileResult, Finding, RunResult, Safety
-from torchlint.run import discover, session
-from torchlint.run.context import around
-from torchlint.run.fixer import fix_text
-from torchlint.run.registry import RegistryError
+from torchlint.run import session
+from torchlint.run.discovery import discover
+from torchlint.run.discovery.context import around
+from torchlint.run.fixing.fixer import fix_text
+from torchlint.run.rules.registry import RegistryError
 from torchlint.text.decode import encode_declared
 
 __all__ = [

@@ -141,7 +141,8 @@ def documents(infos: Sequence[RuleInfo]) -> dict[Path, str]:
 
 def main() -> None:
     """Write every document, and delete the signposts to rules that no longer exist."""
-    from torchlint.run import registry, results
+    from torchlint.run import results
+    from torchlint.run.rules import registry
 
     wanted = documents(results.infos(registry.core()))
     for path in SIGNPOSTS.glob("*.md"):

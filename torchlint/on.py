@@ -45,7 +45,7 @@ from torchlint.prefilter.needs import Need, identifier_parts, identifiers, of_li
 Visitor = TypeVar("Visitor", bound=Callable[..., None])
 
 
-class Event(NamedTuple):
+class Declaration(NamedTuple):
     """What a visitor is called for.
 
     ``node`` is the name of a LibCST class; ``functions`` are the dotted names of called functions, ``methods`` the
@@ -68,14 +68,14 @@ def call(*names: str) -> Callable[[Visitor], Visitor]:
     """Calls of functions or classes, given by dotted names."""
     _require_names("call", names)
     last = frozenset(name.rpartition(".")[2] for name in names)
-    return _declared(Event("Call", functions=frozenset(names), groups=(last,), needs=(of_library(names),)))
+    return _declared(Declaration("Call", functions=frozenset(names), groups=(last,), needs=(of_library(names),)))
 
 
 def method(*names: str) -> Callable[[Visitor], Visitor]:
     """Calls of methods, given by name, on any receiver."""
     _require_names("method", names)
     found = frozenset(names)
-    return _declared(Event("Call", methods=found, groups=(found,), needs=(identifiers(*names),)))
+    return _declared(Declaration("Call", methods=found, groups=(found,), needs=(identifiers(*names),)))
 
 
 def within(*names: str) -> Callable[[Visitor], Visitor]:
@@ -93,12 +93,12 @@ def within(*names: str) -> Callable[[Visitor], Visitor]:
 def flag(*names: str, value: bool) -> Callable[[Visitor], Visitor]:
     """Writes that leave one of these backend flags at a value."""
     spelled = identifier_parts(*(FLAG_IDENTIFIERS[name] for name in names))
-    return _declared(Event(thing="flag", flags=names, value=value, needs=(spelled,)))
+    return _declared(Declaration(thing="flag", flags=names, value=value, needs=(spelled,)))
 
 
 def flags_together(one: str, other: str) -> Callable[[Visitor], Visitor]:
     """Pairs of writes that leave both backend flags on; one of them may be in another file."""
-    return _declared(Event(thing="flags_together", flags=(one, other)))
+    return _declared(Declaration(thing="flags_together", flags=(one, other)))
 
 
 def _require_names(decorator: str, names: tuple[object, ...]) -> None:
@@ -106,7 +106,7 @@ def _require_names(decorator: str, names: tuple[object, ...]) -> None:
         raise TypeError(f'@on.{decorator} lacks names: it is used as @on.{decorator}("...")')
 
 
-def _declared(event: Event) -> Callable[[Visitor], Visitor]:
+def _declared(event: Declaration) -> Callable[[Visitor], Visitor]:
     def declare(visitor: Visitor) -> Visitor:
         visitor.__event__ = event  # type: ignore[attr-defined]
         return visitor
@@ -114,25 +114,25 @@ def _declared(event: Event) -> Callable[[Visitor], Visitor]:
     return declare
 
 
-loader = _declared(Event(thing="loader", needs=(of_library(LOADERS),)))
-move = _declared(Event(thing="move", needs=(concepts.MOVE,)))
-step = _declared(Event(thing="step", needs=(concepts.HOT,)))
-traced = _declared(Event(thing="traced", needs=(of_library(["compile"]),)))
-file = _declared(Event(thing="file"))
-cuda_request = _declared(Event(thing="cuda_request", needs=(identifiers(*REQUEST_NAMES),)))
+loader = _declared(Declaration(thing="loader", needs=(of_library(LOADERS),)))
+move = _declared(Declaration(thing="move", needs=(concepts.MOVE,)))
+step = _declared(Declaration(thing="step", needs=(concepts.HOT,)))
+traced = _declared(Declaration(thing="traced", needs=(of_library(["compile"]),)))
+file = _declared(Declaration(thing="file"))
+cuda_request = _declared(Declaration(thing="cuda_request", needs=(identifiers(*REQUEST_NAMES),)))
 
 
-def _event_of(name: str, visitor: object) -> Event:
+def _event_of(name: str, visitor: object) -> Declaration:
     """The declared event of a visitor, or the one that its name implies."""
     event = getattr(visitor, "__event__", None)
-    return event if isinstance(event, Event) else Event(name.removeprefix("visit_"))
+    return event if isinstance(event, Declaration) else Declaration(name.removeprefix("visit_"))
 
 
-def events(rule: type[Any]) -> dict[str, Event]:
+def events(rule: type[Any]) -> dict[str, Declaration]:
     """The visitors of a rule by name."""
     every = ((name, getattr(rule, name)) for name in dir(rule))
     return {
         name: _event_of(name, visitor)
         for name, visitor in every
-        if name.startswith("visit_") or isinstance(getattr(visitor, "__event__", None), Event)
+        if name.startswith("visit_") or isinstance(getattr(visitor, "__event__", None), Declaration)
     }

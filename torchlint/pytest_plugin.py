@@ -40,8 +40,9 @@ def _ordered(config: pytest.Config) -> str:
     from torchlint.config.configurations import configurations
     from torchlint.confirm import order, prepare
     from torchlint.confirm.imports import closure
-    from torchlint.run import discover, session
-    from torchlint.run.sources import is_notebook
+    from torchlint.run import session
+    from torchlint.run.discovery import discover
+    from torchlint.run.discovery.sources import is_notebook
 
     root = str(config.rootpath)
     try:

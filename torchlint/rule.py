@@ -112,7 +112,7 @@ class Rule:
         self._sink = sink
 
     @classmethod
-    def visitors(cls) -> dict[str, on.Event]:
+    def visitors(cls) -> dict[str, on.Declaration]:
         """The visitors by name, with their events."""
         found = _visitors.get(cls)
         if found is None:
@@ -239,4 +239,4 @@ def unknown_nodes(rule: type[Rule]) -> list[str]:
     return [name for name, event in rule.visitors().items() if event.node and not is_node(event.node)]
 
 
-_visitors: dict[type[Rule], dict[str, on.Event]] = {}
+_visitors: dict[type[Rule], dict[str, on.Declaration]] = {}

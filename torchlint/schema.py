@@ -20,7 +20,7 @@ from torchlint.config.values import BUDGET, FAIL_ON, SEVERITIES
 from torchlint.config.world import WORLD
 from torchlint.model import Severity
 from torchlint.rule import Rule
-from torchlint.run.baseline import KEY, VERSION
+from torchlint.run.baselines.baseline import KEY, VERSION
 
 TARGET = Path("docs", "torchlint.schema.json")
 BASELINE_TARGET = Path("docs", "baseline.schema.json")
@@ -83,7 +83,7 @@ def render_baseline() -> str:
 
 def main() -> None:
     """Write the schemas, that of the configuration for the installed rules, to their places in the repository."""
-    from torchlint.run import registry
+    from torchlint.run.rules import registry
 
     for target, text in ((TARGET, render(registry.core())), (BASELINE_TARGET, render_baseline())):
         target.write_text(text, encoding="utf-8", newline="\n")

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from survey.checkouts import Repository
 from torchlint.config.config import Config
 from torchlint.model import SYNTAX_ERROR, Finding
-from torchlint.run import discover, session
+from torchlint.run import session
+from torchlint.run.discovery import discover
 
 
 class Count(NamedTuple):

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from survey.counts import Counts, having, rules
 from survey.tables import density
 from torchlint.rule import topic_by_id
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 mpl.use("svg")
 _INK = "#7d8590"

@@ -8,7 +8,7 @@ from statistics import median
 from survey.counts import Counts, having, rules
 from torchlint.docs import marked
 from torchlint.model import Severity
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 
 def written(page: str, found: Sequence[Counts], when: str) -> str:

@@ -43,7 +43,7 @@ def put(owner: Any, name: str, value: object) -> None:
 
 def _every_file() -> None:
     from torchlint.rule import Rule
-    from torchlint.run import screened
+    from torchlint.run.linting import screened
 
     put(Rule, "alternatives", classmethod(lambda _: [(_NAMES_TORCH,)]))
     put(screened, "needs_parsing", lambda text_index: text_index.has(_NAMES_TORCH))
@@ -74,7 +74,7 @@ def _assume_found(chosen: Callable[[TextPattern], bool]) -> None:
 def _no_patterns() -> None:
     """All patterns of needs; facts that are read from the text without parsing stay as they are."""
     from torchlint.prefilter import concepts
-    from torchlint.run import registry
+    from torchlint.run.rules import registry
 
     of_rules = (need for rule in registry.load() for need in rule.needs)
     _assume_found(set(_texts(concepts.HAS_PROJECT_FACTS, *of_rules)).__contains__)
@@ -94,7 +94,7 @@ def _patterns_of(rule_id: str) -> Callable[[], None]:
 
     def off() -> None:
         from torchlint.prefilter import concepts
-        from torchlint.run import registry
+        from torchlint.run.rules import registry
 
         shared = {text for need in vars(concepts).values() for text in _texts(need)}
         own = next(rule for rule in registry.load() if rule.id == rule_id)
@@ -130,7 +130,7 @@ def _no_identifier_set() -> None:
 
 
 def _ast_to_check_syntax() -> None:
-    from torchlint.run import screened
+    from torchlint.run.linting import screened
 
     def is_parsable(data: bytes) -> bool:
         try:
@@ -146,7 +146,7 @@ def _ast_to_check_syntax() -> None:
 
 
 def _libcst_parser() -> None:
-    from torchlint.run import engine
+    from torchlint.run.linting import file as engine
 
     parsed = engine._parse_and_check
     put(engine, "_parse_and_check", lambda file, text, **_: parsed(file, text, layout=True))
@@ -198,7 +198,7 @@ def _hashes_of_libcst() -> None:
 
 
 def _garbage_collection() -> None:
-    from torchlint.run import engine
+    from torchlint.run.linting import file as engine
 
     put(engine, "no_collection", nullcontext)
     gc.enable()
@@ -230,7 +230,7 @@ def _spawned_processes() -> None:
 
 
 def _not_ahead() -> None:
-    from torchlint.run import parallel
+    from torchlint.run.processes import parallel
 
     put(parallel, "_screened_ahead", lambda *_: {})
 
@@ -271,7 +271,7 @@ def lint(arguments: Sequence[str]) -> None:
 
     from torchlint import __main__ as start
     from torchlint.cli.main import main
-    from torchlint.run import engine
+    from torchlint.run.linting import file as engine
 
     name, *options = arguments
     for layer in LAYERS:

@@ -19,7 +19,8 @@ from torchlint.confirm.places import Place, Sources, places_of
 from torchlint.confirm.rates import per_step
 from torchlint.confirm.totals import waits
 from torchlint.model import Finding, Severity
-from torchlint.run import discover, session
+from torchlint.run import session
+from torchlint.run.discovery import discover
 from truth.runs import Recorded
 
 ENOUGH = 0.95  # per step: a run that is ended within a step has one less

@@ -19,7 +19,7 @@ from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
 from torchlint.run import session  # noqa: E402
-from torchlint.run.fixer import fix_text  # noqa: E402
+from torchlint.run.fixing.fixer import fix_text  # noqa: E402
 
 
 def combinations(program: Program) -> Iterator[dict[str, Callable[[], Any]]]:

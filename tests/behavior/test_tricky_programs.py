@@ -17,7 +17,7 @@ from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
 from torchlint.run import session  # noqa: E402
-from torchlint.run.fixer import fix_text  # noqa: E402
+from torchlint.run.fixing.fixer import fix_text  # noqa: E402
 
 HEAD = "import numpy as np\nimport torch\nfrom torch.utils.data import DataLoader, Dataset\n\n"
 FLAG = """

@@ -15,7 +15,7 @@ from tests.differential.lookalikes import Elsewhere
 from torchlint.config.config import Config
 from torchlint.model import Safety
 from torchlint.run import session
-from torchlint.run.fix import repair
+from torchlint.run.fixing.fix import repair
 from torchlint.run.plan import Plan
 from torchlint.text.comments import comments
 

@@ -15,7 +15,7 @@ from tests.differential import case
 from tests.differential.campaign import Campaign, run, shown
 from tests.differential.case import Case, Verdict, judged
 from tests.differential.strategies import STRATEGIES
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 # How many programs of each rule are repaired; a release runs 5,000.

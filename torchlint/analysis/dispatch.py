@@ -11,15 +11,15 @@ from torchlint.analysis.syntax.calls import method
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.on import Event
+    from torchlint.on import Declaration
 
 
-def found_for(module: SourceModule, event: Event) -> Sequence[object]:
+def found_for(module: SourceModule, event: Declaration) -> Sequence[object]:
     """What a visitor is called for, in source order."""
     return _FINDERS[event.thing](module, event)
 
 
-def _nodes(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
+def _nodes(module: SourceModule, event: Declaration) -> Sequence[cst.CSTNode]:
     kind: type[cst.CSTNode] | None = getattr(cst, event.node, None)
     if kind is None:
         raise TypeError(f"visit_{event.node} names no LibCST node")
@@ -36,51 +36,51 @@ def _nodes(module: SourceModule, event: Event) -> Sequence[cst.CSTNode]:
 # -- things: each kind has a module of its own, imported only where a file may have some -------------------------------
 
 
-def _loaders(module: SourceModule, _: Event) -> Sequence[object]:
-    from torchlint.analysis.things.loader import Loaders
+def _loaders(module: SourceModule, _: Declaration) -> Sequence[object]:
+    from torchlint.analysis.things.loading.loader import DataLoaders
 
-    return module.shared(Loaders).all()
+    return module.shared(DataLoaders).all()
 
 
-def _moves(module: SourceModule, _: Event) -> Sequence[object]:
+def _moves(module: SourceModule, _: Declaration) -> Sequence[object]:
     from torchlint.analysis.things.move import Moves
 
     return module.shared(Moves).all()
 
 
-def _steps(module: SourceModule, _: Event) -> Sequence[object]:
+def _steps(module: SourceModule, _: Declaration) -> Sequence[object]:
     from torchlint.analysis.things.step import Steps
 
     return module.shared(Steps).all()
 
 
-def _cuda_requests(module: SourceModule, _: Event) -> Sequence[object]:
-    from torchlint.analysis.things.cuda_request import CudaRequests
+def _cuda_requests(module: SourceModule, _: Declaration) -> Sequence[object]:
+    from torchlint.analysis.things.cuda.request import CudaRequests
 
     return module.shared(CudaRequests).all()
 
 
-def _traced(module: SourceModule, _: Event) -> Sequence[object]:
+def _traced(module: SourceModule, _: Declaration) -> Sequence[object]:
     from torchlint.analysis.things.traced import TracedCode
 
     return module.shared(TracedCode).all
 
 
-def _flags(module: SourceModule, event: Event) -> Sequence[object]:
-    from torchlint.analysis.things.backend_flag import BackendFlags
+def _flags(module: SourceModule, event: Declaration) -> Sequence[object]:
+    from torchlint.analysis.things.flags.backend_flag import BackendFlags
 
     flags = module.shared(BackendFlags)
     return [write for name in event.flags for write in flags.final_writes(name, event.value)]
 
 
-def _conflicts(module: SourceModule, event: Event) -> Sequence[object]:
-    from torchlint.analysis.things.backend_flag import BackendFlags
+def _conflicts(module: SourceModule, event: Declaration) -> Sequence[object]:
+    from torchlint.analysis.things.flags.backend_flag import BackendFlags
 
     one, other = event.flags
     return module.shared(BackendFlags).conflicts(one, other)
 
 
-_FINDERS: dict[str, Callable[[SourceModule, Event], Sequence[object]]] = {
+_FINDERS: dict[str, Callable[[SourceModule, Declaration], Sequence[object]]] = {
     "": _nodes,
     "loader": _loaders,
     "move": _moves,

@@ -11,11 +11,11 @@ from torchlint.analysis.dominance import exclusive
 from torchlint.analysis.heat.heat import HeatAnalysis
 from torchlint.analysis.heat.testing import Testing
 from torchlint.analysis.syntax.errors import SyntaxProblem
-from torchlint.analysis.values.classes import Classes
-from torchlint.analysis.values.device_evidence import DeviceEvidence
+from torchlint.analysis.values.classes import LocalClasses
 from torchlint.analysis.values.evaluate import Evaluator
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import Value
+from torchlint.analysis.values.semantics.device_evidence import DeviceEvidence
 from torchlint.model import Heat
 from torchlint.prefilter import concepts
 
@@ -46,7 +46,7 @@ class SourceModule(Code):
         return self.text_index.has(concepts.REDEFINES) or self.project.redefines()
 
     @property
-    def classes(self) -> Classes:
+    def classes(self) -> LocalClasses:
         """The classes defined in the file."""
         return self.evaluator.classes
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.things.cuda_guards import CudaGuards
-from torchlint.analysis.things.cuda_needs import CudaNeeds
-from torchlint.analysis.things.cuda_programs import CudaPrograms
-from torchlint.analysis.things.flag_writes import FlagWrites
-from torchlint.analysis.things.framework_use import FrameworkUses
+from torchlint.analysis.things.cuda.guards import CudaGuards
+from torchlint.analysis.things.cuda.needs import CudaNeeds
+from torchlint.analysis.things.cuda.programs import CudaPrograms
+from torchlint.analysis.things.flags.writes import FlagWrites
+from torchlint.analysis.things.loading.framework_use import FrameworkUses
 from torchlint.analysis.things.loops import recognized
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.values.lattice import Device, Kind

@@ -2,7 +2,7 @@
 
 A timer interrupts the work on a file by an exception that only the engine catches. It needs the main thread and a
 system with interval timers, and can only interrupt Python code: a C call that does not return is left to the parent of
-a worker process (:mod:`torchlint.run.parallel`).
+a worker process (:mod:`torchlint.run.processes.parallel`).
 """
 
 from __future__ import annotations

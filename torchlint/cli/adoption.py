@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     import argparse
 
     from torchlint.model import RunResult
-    from torchlint.run.accepted import AcceptedFindings
-    from torchlint.run.baseline import Baseline
+    from torchlint.run.baselines.accepted import AcceptedFindings
+    from torchlint.run.baselines.baseline import Baseline
+    from torchlint.run.discovery.since import Since
     from torchlint.run.narrow import Narrowing
     from torchlint.run.plan import Plan
-    from torchlint.run.since import Since
 
 
 def options(group: argparse._ArgumentGroup) -> None:
@@ -101,7 +101,7 @@ def _field(option: str) -> str:
 
 
 def _since(arguments: argparse.Namespace, paths: Sequence[str], files: list[str], what: Plan) -> Since:
-    from torchlint.run import since
+    from torchlint.run.discovery import since
     from torchlint.vcs.git import GitProblem
 
     try:
@@ -116,14 +116,14 @@ def _left_alone(contents: Mapping[str, bytes]) -> dict[str, str]:
     """Files whose staged content is not what is on disk are not fixed: the fixes would be for other text."""
     if not contents:
         return {}
-    from torchlint.run.since import PARTLY_STAGED
+    from torchlint.run.discovery.since import PARTLY_STAGED
 
     return dict.fromkeys(contents, PARTLY_STAGED)
 
 
 def _accepted(arguments: argparse.Namespace, files: list[str], what: Plan, notes: list[str]) -> AcceptedFindings:
-    from torchlint.run.accepted import AcceptedFindings
-    from torchlint.run.baseline import BaselineProblem
+    from torchlint.run.baselines.accepted import AcceptedFindings
+    from torchlint.run.baselines.baseline import BaselineProblem
 
     def renames(baseline: Baseline, missing: Sequence[str]) -> tuple[Mapping[str, str], frozenset[str]]:
         from torchlint.vcs.moves import moves
@@ -152,7 +152,7 @@ def _changed(
 ) -> RunResult:
     """Write or prune the baselines; returns the run as it is with them."""
     from torchlint.report.shared import plural
-    from torchlint.run.baseline import BaselineProblem
+    from torchlint.run.baselines.baseline import BaselineProblem
 
     try:
         if arguments.prune_baseline:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from torchlint.model import RunResult
     from torchlint.report import ReportOptions
     from torchlint.run.cache import Cache
-    from torchlint.run.context import Context
-    from torchlint.run.discover import Found
+    from torchlint.run.discovery.context import Context
+    from torchlint.run.discovery.discover import Found
     from torchlint.run.notebooks import Shown
     from torchlint.run.plan import Plan
 
@@ -101,7 +101,7 @@ def _paths(arguments: argparse.Namespace) -> list[str]:
 
 def _context(arguments: argparse.Namespace, paths: list[str], what: Plan) -> Context:
     """The files around the given ones, or around the one that standard input is the content of."""
-    from torchlint.run import context
+    from torchlint.run.discovery import context
 
     given = paths if paths != ["-"] else [arguments.stdin_filename] if arguments.stdin_filename else []
     return context.around(given, what.scopes.configurations) if arguments.context else context.NONE
@@ -109,8 +109,8 @@ def _context(arguments: argparse.Namespace, paths: list[str], what: Plan) -> Con
 
 def _standard_input(arguments: argparse.Namespace, what: Plan) -> RunResult:
     from torchlint.run import session
+    from torchlint.run.discovery.sources import is_notebook
     from torchlint.run.results import collect
-    from torchlint.run.sources import is_notebook
 
     path, data = _piped(arguments)
     if what.around.files and is_notebook(path) == is_notebook(path, data):
@@ -133,7 +133,7 @@ def _read_input(size: int) -> bytes:
 
 def _piped(arguments: argparse.Namespace) -> tuple[str, bytes]:
     from torchlint.base.limits import MAX_BYTES
-    from torchlint.run import sources
+    from torchlint.run.discovery import sources
 
     path = arguments.stdin_filename or "<stdin>"
     data = _read_input(MAX_BYTES + 1)
@@ -193,7 +193,7 @@ def _profiled(arguments: argparse.Namespace) -> Iterator[None]:
 
 
 def _found(paths: list[str], what: Plan) -> Found:
-    from torchlint.run import discover
+    from torchlint.run.discovery import discover
 
     return discover.files(paths, what.scopes.configurations, os.getcwd())  # noqa: PTH109 - pathlib costs start-up
 
@@ -238,7 +238,7 @@ def _repair(arguments: argparse.Namespace, paths: list[str], what: Plan) -> int:
     """``--fix`` and ``--diff``: write or print fixed files or standard input."""
     from torchlint.cli.progress import Bar
     from torchlint.model import Safety
-    from torchlint.run import fixer
+    from torchlint.run.fixing import fixer
     from torchlint.run.narrow import EVERYTHING
 
     allowed = Safety.UNSAFE if arguments.unsafe_fixes else Safety.SAFE
@@ -274,7 +274,7 @@ def _show_diff(arguments: argparse.Namespace, run: RunResult, changes: Mapping[s
     """Print only the diff; other messages go to standard error."""
     from torchlint.report.shared import problem_line
     from torchlint.report.summary import about_baselines, repaired
-    from torchlint.run import fixer
+    from torchlint.run.fixing import fixer
 
     print_diff(fixer.diff(changes))
     said = [problem_line(problem) for problem in run.problems]
@@ -329,7 +329,7 @@ def _fails_on_info(what: Plan, run: RunResult) -> bool:
 def _lines(path: str, cell: int | None = None) -> list[str] | None:
     """The lines of a file or of a cell of a notebook, for showing findings."""
     from torchlint.base.limits import content
-    from torchlint.run.sources import is_notebook
+    from torchlint.run.discovery.sources import is_notebook
     from torchlint.text.decode import DecodeProblem, decode
     from torchlint.text.lines import split_lines
 

@@ -149,7 +149,7 @@ def _keep(ordered: Order, seen: evidence.Run, price_list: prices.Prices) -> None
 
 def _write(arguments: argparse.Namespace, judged: Result, stream: Any) -> None:
     from torchlint.confirm import chrome, documents, text
-    from torchlint.run import registry
+    from torchlint.run.rules import registry
 
     if arguments.trace:
         write_file("--trace", arguments.trace, chrome.document(judged.run))

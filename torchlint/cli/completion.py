@@ -13,7 +13,7 @@ import shtab
 
 from torchlint.cli import options
 from torchlint.config.select import names, selectors
-from torchlint.run import registry
+from torchlint.run.rules import registry
 
 _MAIN = "_shtab_torchlint"
 _PATHS = {"PATH": shtab.FILE, "FILE": shtab.FILE, "-- SCRIPT ARGUMENTS": shtab.FILE, "DIR": shtab.DIRECTORY}

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from torchlint.cli.adoption import Prepared
     from torchlint.run.cache import Cache
-    from torchlint.run.discover import Found
-    from torchlint.run.ignorer import Ignored
+    from torchlint.run.discovery.discover import Found
+    from torchlint.run.fixing.ignorer import Ignored
     from torchlint.run.plan import Plan
 
 _OTHERS = (
@@ -31,7 +31,7 @@ _OTHERS = (
 
 def refuse(arguments: argparse.Namespace) -> None:
     """Raise :class:`Failure` for options that cannot be combined."""
-    from torchlint.run.ignore_comments import reason_problem
+    from torchlint.run.fixing.ignore_comments import reason_problem
 
     if not arguments.add_ignore:
         raise Failure("--reason: give --add-ignore, which writes the reason into the code")
@@ -49,8 +49,8 @@ def refuse(arguments: argparse.Namespace) -> None:
 def run(arguments: argparse.Namespace, what: Plan, found: Found, cache: Cache | None, prepared: Prepared | None) -> int:
     """Run the command and return the exit status: 1 if findings are left that make the run fail."""
     from torchlint.cli.progress import Bar
-    from torchlint.run import fixer, ignorer
-    from torchlint.run.ignore_comments import DEFAULT_REASON
+    from torchlint.run.fixing import fixer, ignorer
+    from torchlint.run.fixing.ignore_comments import DEFAULT_REASON
     from torchlint.run.narrow import EVERYTHING
 
     files = prepared.files if prepared else found.files

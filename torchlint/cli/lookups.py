@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def _infos() -> tuple[RuleInfo, ...]:
-    from torchlint.run import registry, results
+    from torchlint.run import results
+    from torchlint.run.rules import registry
 
     return results.infos(registry.load())
 

@@ -103,7 +103,7 @@ def _mistakes(error: ConfigError) -> tuple[str, ...]:
     """Everything that is wrong with a configuration, also names that are no rules."""
     from torchlint.config.config import ConfigError
     from torchlint.config.scopes import every_mistake
-    from torchlint.run import registry
+    from torchlint.run.rules import registry
 
     try:
         return every_mistake(error, registry.load()) if error.rest is not None else error.messages

@@ -50,7 +50,7 @@ def with_evidence(arguments: argparse.Namespace, what: Plan) -> Plan:
     """The plan with what earlier runs have shown. Raises ``Failure`` if their evidence cannot be used."""
     if not arguments.evidence:
         return what
-    from torchlint.run.evidence import EvidenceProblem, read
+    from torchlint.run.recorded.evidence import EvidenceProblem, read
 
     try:
         return what._replace(evidence=read(arguments.evidence))
@@ -72,7 +72,7 @@ def reader(
     """
     if not (arguments.from_trace or arguments.evidence):
         return lambda run: run
-    from torchlint.run.observed import with_recordings
+    from torchlint.run.recorded.observed import with_recordings
 
     recordings, observations = _traces(arguments, files, lines) if arguments.from_trace else ([], [])
     earlier, shown = what.evidence.seen_in(files, content) if what.evidence is not None else ([], [])

@@ -39,7 +39,7 @@ def _need_extra(*, only_arrow: bool) -> None:
 
 
 def _scan(arguments: argparse.Namespace) -> int:
-    from torchlint.run.processors import usable_cpus
+    from torchlint.run.processes.processors import usable_cpus
     from torchlint.scan.columns import Columns
     from torchlint.scan.scan import Request, scan
 

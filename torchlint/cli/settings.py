@@ -69,7 +69,7 @@ def changes(arguments: argparse.Namespace) -> Changes:
 def selectors(option: str, given: list[str]) -> tuple[str, ...]:
     """The selectors of an option that may be repeated and takes comma-separated lists."""
     from torchlint.config.select import check
-    from torchlint.run.registry import load
+    from torchlint.run.rules.registry import load
 
     if not given:
         return ()

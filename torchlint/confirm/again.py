@@ -13,8 +13,8 @@ from torchlint.confirm.places import Sources, real
 from torchlint.confirm.prepare import findings_of, recipes_of
 from torchlint.confirm.prices import Prices
 from torchlint.model import Finding
-from torchlint.run.evidence import Evidence
 from torchlint.run.plan import Plan
+from torchlint.run.recorded.evidence import Evidence
 
 
 def with_findings(order: Order, run: Run, prices: Prices, plan: Plan) -> Order:

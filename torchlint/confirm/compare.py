@@ -20,7 +20,7 @@ from torchlint.confirm.order import Order
 from torchlint.model import Finding, Safety
 from torchlint.report.figures import duration
 from torchlint.report.shared import dump
-from torchlint.run.fix import applied
+from torchlint.run.fixing.fix import applied
 from torchlint.text.decode import DecodeProblem, decode
 from torchlint.text.visible import visible
 

@@ -48,7 +48,7 @@ NOTHING = Figures()
 
 
 @dataclass(frozen=True)
-class Phase:
+class PhaseSteps:
     """The steps of a phase in all ranks. ``steady`` are those without the first of each training.
 
     ``median_ns`` is that of the main process with the lowest rank.
@@ -133,7 +133,7 @@ class Run:
     torch: str
     steps: int
     main: str
-    phases: Mapping[str, Phase]
+    phases: Mapping[str, PhaseSteps]
     trainings: int
     durations: Sequence[tuple[int, str, int]]
     trace: Mapping[str, Any]
@@ -278,9 +278,9 @@ def _step_ns(document: Mapping[str, Any]) -> int | None:
     return max((median for median in medians if median is not None), default=None)
 
 
-def _phase(name: str, mains: list[dict[str, Any]]) -> Phase:
+def _phase(name: str, mains: list[dict[str, Any]]) -> PhaseSteps:
     parts = [document["steps"]["phases"][name] for document in mains]
-    return Phase(
+    return PhaseSteps(
         count=sum(part["count"] for part in parts),
         steady=sum(part["steady"] for part in parts),
         unit=next((part["unit"] for part in parts if part["unit"]), "batch"),

@@ -13,8 +13,8 @@ from torchlint.confirm.evidence import COSTLY, EVALUATION, NOTHING, TRAINING, Ev
 from torchlint.confirm.order import Order
 from torchlint.confirm.prices import Prices
 from torchlint.confirm.stored import keep
-from torchlint.run.evidence import NAME, Measured, Shot, content_of, document
-from torchlint.run.shown import Shown
+from torchlint.run.recorded.evidence import NAME, Measured, Shot, content_of, document
+from torchlint.run.recorded.shown import Shown
 
 # A file, what was shown there, the steps, and whether it is pageable and has the time of a price list.
 _Key = tuple[str, Shown, int, bool, bool]

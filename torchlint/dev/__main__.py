@@ -19,7 +19,8 @@ from torchlint.dev import figures, places, promises, verdicts, wild
 from torchlint.dev.readings import SIGHTS, VERDICTS, Reading, Unreadable, add, read
 from torchlint.dev.register import Register
 from torchlint.docs import marked
-from torchlint.run import registry, results
+from torchlint.run import results
+from torchlint.run.rules import registry
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from torchlint.config.config import Config
 from torchlint.model import SYNTAX_ERROR, Finding
-from torchlint.run import discover, session
+from torchlint.run import session
+from torchlint.run.discovery import discover
 from torchlint.text.visible import visible, visible_lines
 
 _AROUND = 6  # lines before and after a finding that are shown

@@ -12,7 +12,7 @@ from torchlint.edit.names import Speller
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.loader import Loader
+    from torchlint.analysis.things.loading.loader import Loader
     from torchlint.model import Edit
 
 CAVEAT = (

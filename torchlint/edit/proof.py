@@ -16,7 +16,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import is_opaque, literal, positional
-from torchlint.analysis.values.dtypes import dtype_of
+from torchlint.analysis.values.semantics.dtypes import dtype_of
 from torchlint.knowledge.arrays import CONSTANTS
 from torchlint.model import Edit, Fix, Safety
 

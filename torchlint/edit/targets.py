@@ -12,8 +12,8 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, FirstMove
-from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.semantics.devices import device_of
 from torchlint.catalogue.views import CASTS
 from torchlint.edit.editor import Editor, Unfixable
 from torchlint.edit.proof import MERGED, ON_META, TARGET, Proof

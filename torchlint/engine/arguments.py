@@ -6,7 +6,7 @@ import ast
 from typing import NamedTuple
 
 from torchlint.engine.frames import Scope
-from torchlint.engine.values import UNKNOWN, Kind, Place, Value, leaves
+from torchlint.engine.values import UNKNOWN, Device, Kind, Value, leaves
 
 
 class Arguments(NamedTuple):
@@ -32,13 +32,13 @@ class Arguments(NamedTuple):
 OTHERS = "**"  # among the arguments by name: others that are not known, such as those of `*args`
 
 
-def device_of(values: list[Value]) -> Place | None:
+def device_of(values: list[Value]) -> Device | None:
     """Where the result of an operation on tensors is; None without tensors."""
-    found: Place | None = None
+    found: Device | None = None
     for value in values:
         for leaf in leaves(value):
             if leaf.kind is Kind.TENSOR:
-                if leaf.device is Place.ACCELERATOR:
-                    return Place.ACCELERATOR
+                if leaf.device is Device.ACCELERATOR:
+                    return Device.ACCELERATOR
                 found = found or leaf.device
     return found

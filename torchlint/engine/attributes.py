@@ -17,8 +17,8 @@ from torchlint.engine.values import (
     SHAPE,
     TEXT,
     UNKNOWN,
+    Device,
     Kind,
-    Place,
     Value,
     constant,
     library,
@@ -86,7 +86,7 @@ class Attributes:
         if get is not None and get.kind is Kind.FUNCTION:
             return self._engine.call(get, [TEXT], {}, node, scope)
         if is_module:
-            special = {"module": owner, "training": FLAG, "device": Value(Kind.DEVICE, device=Place.ACCELERATOR)}
+            special = {"module": owner, "training": FLAG, "device": Value(Kind.DEVICE, device=Device.ACCELERATOR)}
             if name in special:
                 return special[name]
         elif ANY_FIELD in owner.target.fields:
@@ -133,13 +133,13 @@ class Attributes:
 
     def _of_tensor(self, owner: Value, name: str) -> Value:
         if name == "device":
-            unknown = Place.HOST if self._state.worker else Place.ACCELERATOR
-            return Value(Kind.DEVICE, device=owner.device if owner.device is not Place.UNKNOWN else unknown)
+            unknown = Device.HOST if self._state.worker else Device.ACCELERATOR
+            return Value(Kind.DEVICE, device=owner.device if owner.device is not Device.UNKNOWN else unknown)
         if name == "shape":
             return SHAPE
         if name in META_ATTRIBUTES:
             return FLAG if name in ("is_cuda", "requires_grad") else UNKNOWN
-        device = owner.device or Place.UNKNOWN
+        device = owner.device or Device.UNKNOWN
         if name in TENSOR_ATTRIBUTES:
             return tensor(device, sure=owner.sure, origin=owner.origin)
         in_place = name.endswith("_") or (owner.sure and name.startswith(("new_", "logical_", "bitwise_")))
@@ -155,15 +155,15 @@ class Attributes:
         if kind is Kind.LOADER and owner.target is not None and name in owner.target.fields:
             return owner.target.fields[name]  # type: ignore[no-any-return]
         if kind is Kind.LIBRARY_MODULE and name in _OF_LIBRARY_MODULES:
-            return tensor(Place.ACCELERATOR) if name in ("weight", "bias") else owner
+            return tensor(Device.ACCELERATOR) if name in ("weight", "bias") else owner
         if kind is Kind.DISTRIBUTION and name in _OF_DISTRIBUTIONS:
-            return tensor(owner.device or Place.UNKNOWN)
+            return tensor(owner.device or Device.UNKNOWN)
         if kind is Kind.PACKED and name in ("data", "batch_sizes"):
-            return tensor(Place.HOST if name == "batch_sizes" else owner.device or Place.UNKNOWN)
+            return tensor(Device.HOST if name == "batch_sizes" else owner.device or Device.UNKNOWN)
         if kind is Kind.ARRAY and name in ("shape", "ndim", "size", "dtype"):
             return SHAPE if name == "shape" else NUMBER
         if owner.is_batch and name in ("shape", "dtype", "device"):
-            return SHAPE if name == "shape" else Value(Kind.DEVICE, device=Place.HOST) if name == "device" else UNKNOWN
+            return SHAPE if name == "shape" else Value(Kind.DEVICE, device=Device.HOST) if name == "device" else UNKNOWN
         if kind is Kind.FUNCTION and name == "__name__":
             return constant(owner.detail) if isinstance(owner.detail, str) else TEXT
         return Value(Kind.METHOD, name, receiver=owner)

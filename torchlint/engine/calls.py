@@ -16,8 +16,8 @@ from torchlint.engine.values import (
     NONE,
     PLAIN,
     UNKNOWN,
+    Device,
     Kind,
-    Place,
     Value,
     leaves,
     tensor,
@@ -154,7 +154,7 @@ class Calls:
             return self._engine.libraries.module_result(function, device_of([*args, *named.values()]))
         if kind is Kind.TENSOR:
             self.of_unknown(args, named, node)
-            return tensor(function.device or Place.UNKNOWN, sure=False)
+            return tensor(function.device or Device.UNKNOWN, sure=False)
         return self.of_unknown(args, named, node)
 
     def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
@@ -164,7 +164,7 @@ class Calls:
             self._state.is_on_device(leaf) for v in given for leaf in leaves(v)
         ):
             self._state.mark("model")
-        return tensor(Place.ACCELERATOR, sure=False) if device_of(given) is Place.ACCELERATOR else UNKNOWN
+        return tensor(Device.ACCELERATOR, sure=False) if device_of(given) is Device.ACCELERATOR else UNKNOWN
 
     def _call_instance(
         self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
@@ -180,7 +180,8 @@ class Calls:
         forward = classes.method(function, "forward")
         found = self.call(forward, args, named, node, scope) if forward is not None else UNKNOWN
         device = device_of([*args, *named.values()])
-        return tensor(device or Place.ACCELERATOR, sure=False) if found.kind in (Kind.UNKNOWN, Kind.CONSTANT) else found
+        is_known = found.kind not in (Kind.UNKNOWN, Kind.CONSTANT)
+        return found if is_known else tensor(device or Device.ACCELERATOR, sure=False)
 
     # -- functions of the project ------------------------------------------------------------------
 
@@ -350,7 +351,7 @@ class Calls:
 def _data(function: Function, names: dict[str, Value]) -> Hashable:
     """Which arguments are arrays or tensors, surely or not, on the host or not; and all that ``*`` and ``**`` take."""
     data = ((name, value) for name, value in names.items() if value.kind in _DATA)
-    kinds = tuple((name, value.kind, value.sure, value.device is Place.HOST) for name, value in data)
+    kinds = tuple((name, value.kind, value.sure, value.device is Device.HOST) for name, value in data)
     others = (function.node.args.vararg, function.node.args.kwarg)
     return kinds, tuple(key(names[each.arg]) for each in others if each is not None)
 

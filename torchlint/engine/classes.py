@@ -9,7 +9,7 @@ from torchlint.engine.arguments import OTHERS
 from torchlint.engine.containers import BATCHES
 from torchlint.engine.frames import Class, Object, Scope
 from torchlint.engine.state import Left, Returned
-from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Kind, Place, Value, collection, tensor
+from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Device, Kind, Value, collection, tensor
 from torchlint.knowledge import following as known
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Classes:
 
 def _fill_optimizer(made: Object) -> None:
     """The parameters and the state of an optimizer of the project, as ``torch.optim.Optimizer`` has them."""
-    parameter = tensor(Place.ACCELERATOR)
+    parameter = tensor(Device.ACCELERATOR)
     group = Value(Kind.DICT, fields={"params": collection(parameter)}, element=NUMBER)
     made.fields["param_groups"] = collection(group)
     made.fields["state"] = Value(Kind.DICT, element=Value(Kind.DICT, fields={"step": NUMBER}, element=parameter))

@@ -18,8 +18,8 @@ from torchlint.engine.values import (
     NUMBER,
     TEXT,
     UNKNOWN,
+    Device,
     Kind,
-    Place,
     Value,
     collection,
     leaves,
@@ -111,7 +111,7 @@ class Containers:
         if owner.kind is Kind.TENSOR:
             by_name = owner.detail == MOVED and index is not None and index.is_text
             return tensor(
-                owner.device or Place.UNKNOWN,
+                owner.device or Device.UNKNOWN,
                 sure=owner.sure or len(indices) > 1 or by_name,
                 detail=owner.detail if not by_name else None,
                 origin=owner.origin,
@@ -126,13 +126,13 @@ class Containers:
         if state.is_on_device(index):
             if owner.kind in (Kind.LIST, Kind.TUPLE) or (owner.kind is Kind.DICT and owner.fields):
                 state.happen(node, scope, forms.LIST_INDEX)
-            elif owner.kind is Kind.ARRAY or (owner.kind is Kind.TENSOR and owner.device is Place.HOST):
+            elif owner.kind is Kind.ARRAY or (owner.kind is Kind.TENSOR and owner.device is Device.HOST):
                 state.happen(node, scope, forms.HOST_INDEX)
             elif owner.kind is Kind.TENSOR and index.detail == MASK and state.on_device(owner):
                 state.happen(node, scope, forms.MASK_INDEX)
-        elif owner.sure and owner.device is Place.ACCELERATOR and _is_content_of_host(index):
+        elif owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
             state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
-        elif owner.kind is Kind.TENSOR and owner.device is Place.ACCELERATOR and _is_list(node):
+        elif owner.kind is Kind.TENSOR and owner.device is Device.ACCELERATOR and _is_list(node):
             state.happen(node, scope, forms.DEVICE_INDEX)  # what a list can index, and is no array, is a tensor
 
     def _item_of_instance(self, owner: Value, index: Value | None, node: ast.AST, scope: Scope) -> Value:
@@ -186,7 +186,7 @@ class Containers:
         """Bind a target to a value."""
         if isinstance(target, ast.Name):
             unsure = value.kind is Kind.UNKNOWN or (value.kind is Kind.TENSOR and not value.sure)
-            scope.set(target.id, tensor(Place.ACCELERATOR) if unsure and target.id in scope.losses else value)
+            scope.set(target.id, tensor(Device.ACCELERATOR) if unsure and target.id in scope.losses else value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value, scope)
         elif isinstance(target, ast.Starred):
@@ -250,13 +250,13 @@ class Containers:
     def _store(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
         """``tensor[index] = value`` between the host and the device."""
         state = self._state
-        on_host = owner.kind is Kind.ARRAY or (owner.device is Place.HOST and owner.sure)
+        on_host = owner.kind is Kind.ARRAY or (owner.device is Device.HOST and owner.sure)
         if on_host:
-            if any(leaf.kind is Kind.TENSOR and leaf.device is Place.ACCELERATOR for leaf in leaves(value)):
+            if any(leaf.kind is Kind.TENSOR and leaf.device is Device.ACCELERATOR for leaf in leaves(value)):
                 state.happen(node, scope, forms.STORED_ON_HOST)
-        elif owner.device is Place.ACCELERATOR and value.kind is Kind.TENSOR and value.device is Place.HOST:
+        elif owner.device is Device.ACCELERATOR and value.kind is Kind.TENSOR and value.device is Device.HOST:
             state.happen(node, scope, forms.STORED_ON_DEVICE, value.origin)
-        elif owner.device is Place.ACCELERATOR and value.kind is Kind.ARRAY and not _selects_one(index):
+        elif owner.device is Device.ACCELERATOR and value.kind is Kind.ARRAY and not _selects_one(index):
             state.happen(node, scope, forms.STORED_ARRAY, value.origin)
         elif index.detail == MASK and all(map(state.is_on_device, (owner, index, value))):
             state.happen(node, scope, forms.MASK_ASSIGNED)
@@ -272,7 +272,7 @@ def is_loader(value: Value) -> bool:
 
 
 def _part(value: Value) -> Value:
-    return tensor(value.device or Place.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin)
+    return tensor(value.device or Device.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin)
 
 
 def _field(owner: Value, index: Value | None) -> Value:
@@ -287,7 +287,7 @@ def _field(owner: Value, index: Value | None) -> Value:
 
 def _is_content_of_host(value: Value) -> bool:
     """Whether an index is copied while the host waits; since torch 2.9 masks are copied from pinned memory."""
-    on_host = value.kind is Kind.TENSOR and value.device is Place.HOST and value.detail != MASK
+    on_host = value.kind is Kind.TENSOR and value.device is Device.HOST and value.detail != MASK
     return value.kind is Kind.ARRAY or on_host
 
 

@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from torchlint.engine.frames import Frame, Happening, Region
-from torchlint.engine.frequency import Frequency, Phase, State
+from torchlint.engine.frames import Event, Frame, Region
+from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
 from torchlint.project.followed import ASSUMED, FollowedEvent, Range
@@ -18,8 +18,8 @@ from torchlint.project.followed import ASSUMED, FollowedEvent, Range
 class Occurrence(NamedTuple):
     """What happens at a place, and where in the program it happens most often."""
 
-    happening: Happening
-    state: State
+    happening: Event
+    state: Often
     frame: Frame
     region: Region
 

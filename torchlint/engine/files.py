@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from torchlint.engine.events import Occurrence, events_of_files, range_of
 from torchlint.engine.frames import Frame, Region, Tensor
-from torchlint.engine.frequency import Frequency, Phase
-from torchlint.engine.frequency import State as Often
+from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.state import State
 from torchlint.engine.values import Origin
 from torchlint.knowledge import forms

@@ -26,7 +26,7 @@ class Phase(Enum):
     NONE = "none"
 
 
-class State(NamedTuple):
+class Often(NamedTuple):
     """How often something happens: the phase whose steps it is part of, and what makes it rarer than them.
 
     ``evaluates``: the branch of a loop that also trains in which it only evaluates.
@@ -39,7 +39,7 @@ class State(NamedTuple):
     assumed: bool = False
     evaluates: bool = False
 
-    def beside(self, aside: bool) -> State:
+    def beside(self, aside: bool) -> Often:
         """The state of a branch, if it is one that evaluates beside the training."""
         return self._replace(phase=Phase.INFERENCE, evaluates=True) if aside and self.phase is Phase.TRAINING else self
 
@@ -63,11 +63,11 @@ class Frequency:
         self._exposed: set[Frame] = set()  # that go backward outside of their own loops
         self._computing: set[Frame] = set()  # that call a model outside of their own loops
         self._loading: set[Frame] = set()  # with loops over a loader that are steps
-        self._states = {frame: State() for frame in self.frames}
+        self._states = {frame: Often() for frame in self.frames}
         self._compared: dict[Frame, dict[str, set[object]]] = defaultdict(dict)  # by guards that train
         self._training: set[str] = set()  # options without which nothing goes backward
         self.reached_by: dict[Frame, tuple[Frame, Region, int]] = {}
-        self._known: dict[Region, tuple[State, Region | None]] = {}
+        self._known: dict[Region, tuple[Often, Region | None]] = {}
         self._is_solved = False
         self._mark_backward()
         self._mark_steps()
@@ -177,7 +177,7 @@ class Frequency:
 
     # -- frequency ---------------------------------------------------------------------------------
 
-    def of(self, frame: Frame, region: Region) -> State:
+    def of(self, frame: Frame, region: Region) -> Often:
         """How often a region of a frame runs."""
         return self._solved_region(frame, region)[0]
 
@@ -185,7 +185,7 @@ class Frequency:
         """Whether each iteration of a loop is a step."""
         return self._solved_region(frame, loop)[1] is loop
 
-    def _solved_region(self, frame: Frame, region: Region) -> tuple[State, Region | None]:
+    def _solved_region(self, frame: Frame, region: Region) -> tuple[Often, Region | None]:
         """What :meth:`_in_region` gives; kept once the states of all frames are known."""
         found = self._known.get(region)
         if found is None:
@@ -194,7 +194,7 @@ class Frequency:
                 self._known[region] = found
         return found
 
-    def _in_region(self, frame: Frame, region: Region) -> tuple[State, Region | None]:
+    def _in_region(self, frame: Frame, region: Region) -> tuple[Often, Region | None]:
         """The state of a region, and the loop that is its step if that is in the frame."""
         rare, option, aside, base = False, None, False, self._states[frame]
         for around in region.around():
@@ -205,12 +205,12 @@ class Frequency:
             elif around.kind == "loop":
                 phase = self._phase(frame, around, base)
                 if phase is not Phase.NONE:
-                    return State(phase, True, rare, option, base.assumed).beside(aside), around
+                    return Often(phase, True, rare, option, base.assumed).beside(aside), around
         in_loop = base.in_loop or any(around.kind == "loop" for around in region.around())
-        found = State(base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates)
+        found = Often(base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates)
         return found.beside(aside), None
 
-    def _phase(self, frame: Frame, loop: Region, base: State) -> Phase:
+    def _phase(self, frame: Frame, loop: Region, base: Often) -> Phase:
         """The phase of a loop that is a step."""
         if loop.is_step:
             return Phase.TRAINING
@@ -239,9 +239,9 @@ class Frequency:
                     self.reached_by[call.callee] = frame, call.region, line
                     todo.append(call.callee)
 
-    def _assumed(self, frame: Frame) -> State:
+    def _assumed(self, frame: Frame) -> Often:
         steps = frame.assumes_step and self._on_accelerator
-        return State(Phase.TRAINING if steps else Phase.NONE, assumed=True)
+        return Often(Phase.TRAINING if steps else Phase.NONE, assumed=True)
 
     # -- the way there -----------------------------------------------------------------------------
 

@@ -18,9 +18,9 @@ from torchlint.engine.values import (
     TEXT,
     UNKNOWN,
     Counted,
+    Device,
     Kind,
     Option,
-    Place,
     Value,
     collection,
     computed,
@@ -110,7 +110,7 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
 
 
 def _is_host(value: Value) -> bool:
-    return value.kind is Kind.DEVICE and value.device is Place.HOST
+    return value.kind is Kind.DEVICE and value.device is Device.HOST
 
 
 def _with_option(left: Value, right: Value, compare: Callable[[Any, Any], bool] | None, option: Option) -> Value:
@@ -126,11 +126,11 @@ def _with_option(left: Value, right: Value, compare: Callable[[Any, Any], bool] 
 
 def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Value:
     tensors = [value for value in (left, right) if value.kind is Kind.TENSOR]
-    on_device = any(value.device is Place.ACCELERATOR for value in tensors)
+    on_device = any(value.device is Device.ACCELERATOR for value in tensors)
     known = all(value.kind in _OPERANDS for value in (left, right))
     masks = isinstance(operation, (ast.BitAnd, ast.BitOr, ast.BitXor)) and MASK in (left.detail, right.detail)
     return tensor(
-        Place.ACCELERATOR if on_device else tensors[0].device or Place.UNKNOWN,
+        Device.ACCELERATOR if on_device else tensors[0].device or Device.UNKNOWN,
         sure=all(v.sure for v in tensors) if known else any(v.sure for v in tensors),
         detail=MASK if masks else None,
         origin=computed(next((value.origin for value in tensors if value.origin), None)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.engine.arguments import OTHERS
 from torchlint.engine.frames import Function
 from torchlint.engine.state import number
-from torchlint.engine.values import ELEMENT, NUMBER, TEXT, UNKNOWN, Kind, Place, Value, sequence, tensor
+from torchlint.engine.values import ELEMENT, NUMBER, TEXT, UNKNOWN, Device, Kind, Value, sequence, tensor
 from torchlint.knowledge import following as known
 
 if TYPE_CHECKING:
@@ -68,6 +68,6 @@ class Parameters:
         if known.TENSOR_ANNOTATION.fullmatch(text):
             return tensor()
         if known.LOADER.search(text.partition("[")[0]):
-            batch = tensor(Place.HOST, detail=ELEMENT.detail, origin=self._state.origin("batch", function.node))
+            batch = tensor(Device.HOST, detail=ELEMENT.detail, origin=self._state.origin("batch", function.node))
             return Value(Kind.LOADER, element=batch)
         return UNKNOWN

@@ -9,7 +9,7 @@ from typing import Protocol
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.frames import Class, Frame, Function, Object, Scope
 from torchlint.engine.state import State
-from torchlint.engine.values import Place, Value
+from torchlint.engine.values import Device, Value
 from torchlint.program.modules import Module
 from torchlint.program.project import Program
 
@@ -103,7 +103,7 @@ class Libraries(Protocol):
     def call(self, function: Value, given: Arguments) -> Value:
         """What a function of a library, or a method of something that is no object of the project, gives."""
 
-    def module_result(self, module: Value, device: Place | None) -> Value:
+    def module_result(self, module: Value, device: Device | None) -> Value:
         """What a module of a library gives for arguments on a device."""
 
     def scattered(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchlint.catalogue.views import ONLY
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.unclear import unclear
-from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Kind, Place, Value, constant, tensor
+from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Device, Kind, Value, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
 
@@ -239,7 +239,7 @@ def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
     if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
         return Value(Kind.DICT, element=tensor(sure=False))
     sure = known.TENSOR_ANNOTATION.fullmatch(annotation) is not None
-    return tensor(Place.UNKNOWN, sure=sure or _is_used_as_tensor(function.node, arg.arg))
+    return tensor(Device.UNKNOWN, sure=sure or _is_used_as_tensor(function.node, arg.arg))
 
 
 def _is_used_as_tensor(node: ast.AST, name: str) -> bool:

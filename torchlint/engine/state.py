@@ -7,10 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
-from torchlint.engine.frames import Call, Frame, Function, Happening, Object, Place, Region, Scope, Tensor
+from torchlint.engine.frames import Call, Event, Frame, Function, Object, Place, Region, Scope, Tensor
 from torchlint.engine.union import key
-from torchlint.engine.values import MASK, Kind, Origin, Value, leaves
-from torchlint.engine.values import Place as Device
+from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
 from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
 from torchlint.program.modules import Module
 
@@ -147,7 +146,7 @@ class State:
             form, name = (BY_LIBRARY, scope.module.library) if form.kind == COPY else (form, name)
         place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
         what = form.named(name)
-        self.frame.happenings.setdefault((form.kind, place), Happening(path, node, form, what, origin))
+        self.frame.happenings.setdefault((form.kind, place), Event(path, node, form, what, origin))
 
     def reads(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host uses the content of every tensor in a value."""

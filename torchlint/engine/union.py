@@ -12,9 +12,9 @@ from torchlint.engine.values import (
     SEQUENCES,
     TEXT,
     UNKNOWN,
+    Device,
     Kind,
     Origin,
-    Place,
     Value,
     collection,
     sequence,
@@ -67,7 +67,7 @@ def _dominated(this: Value, that: Value) -> Value | None:
     if this.kind is Kind.TENSOR and that.kind is not Kind.TENSOR:
         keeps = that.kind in CALLABLE or that.kind in (Kind.DICT, Kind.TUPLE)
         if that.kind in _NO_TENSORS and this.sure:
-            return tensor(this.device or Place.UNKNOWN, sure=False, detail=this.detail, origin=this.origin)
+            return tensor(this.device or Device.UNKNOWN, sure=False, detail=this.detail, origin=this.origin)
         return None if keeps else this
     return None
 
@@ -95,7 +95,7 @@ def _of_kind(one: Value, other: Value) -> Value:
     if kind is Kind.TENSOR:
         return _tensors(one, other)
     if kind is Kind.DEVICE:
-        return one if one.device is Place.ACCELERATOR else other
+        return one if one.device is Device.ACCELERATOR else other
     if kind is Kind.CONSTANT:
         return _constants(one, other)
     if kind is Kind.TUPLE:
@@ -117,10 +117,10 @@ def _of_kind(one: Value, other: Value) -> Value:
 
 def _tensors(one: Value, other: Value) -> Value:
     devices = {one.device, other.device}
-    known = devices - {Place.UNKNOWN}
-    device = Place.ACCELERATOR if Place.ACCELERATOR in devices else next(iter(known), Place.UNKNOWN)
+    known = devices - {Device.UNKNOWN}
+    device = Device.ACCELERATOR if Device.ACCELERATOR in devices else next(iter(known), Device.UNKNOWN)
     found = tensor(
-        device or Place.UNKNOWN,
+        device or Device.UNKNOWN,
         sure=one.sure and other.sure,
         detail=one.detail if one.detail == other.detail else None,
         origin=_origins(one.origin, other.origin),

@@ -47,7 +47,7 @@ class Kind(Enum):
     SUPER = "super"
 
 
-class Place(Enum):
+class Device(Enum):
     """Where a tensor is."""
 
     ACCELERATOR = "accelerator"
@@ -112,7 +112,7 @@ class Value:
         kind: Kind,
         detail: Any = None,
         *,
-        device: Place | None = None,
+        device: Device | None = None,
         sure: bool = True,
         items: list[Value] | None = None,
         element: Value | None = None,
@@ -140,13 +140,13 @@ class Value:
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""
         copy = self._copy()
-        copy.device = Place.ACCELERATOR
+        copy.device = Device.ACCELERATOR
         return copy
 
     @property
     def moves_inputs(self) -> bool:
         """Whether this is a module that moves what it is called with to the device."""
-        return self.device is Place.ACCELERATOR and self.kind in _MODULES
+        return self.device is Device.ACCELERATOR and self.kind in _MODULES
 
     def _copy(self) -> Value:
         copy = Value.__new__(Value)
@@ -221,7 +221,7 @@ def library(name: str) -> Value:
 
 
 def tensor(
-    device: Place = Place.UNKNOWN, *, sure: bool = True, detail: str | None = None, origin: Origin | None = None
+    device: Device = Device.UNKNOWN, *, sure: bool = True, detail: str | None = None, origin: Origin | None = None
 ) -> Value:
     """A tensor."""
     return Value(Kind.TENSOR, detail, device=device, sure=sure, origin=origin)

@@ -19,8 +19,8 @@ from torchlint.engine.values import (
     TEXT,
     UNKNOWN,
     Counted,
+    Device,
     Kind,
-    Place,
     Value,
     collection,
     constant,
@@ -90,14 +90,14 @@ class Builtins:
         element = self._element(given.get(0), given) if one else join_all(given.values)
         if (
             given.name != "sum"
-            and element.device is Place.ACCELERATOR
+            and element.device is Device.ACCELERATOR
             and all(v.kind in _COMPARED for v in given.values)
         ):
             self._state.waits(element, given.node, given.scope, forms.COMPARED, given.name)
         if given.name == "sorted":
             return collection(element)
         if element.kind is Kind.TENSOR:
-            return tensor(element.device or Place.UNKNOWN, sure=element.sure)
+            return tensor(element.device or Device.UNKNOWN, sure=element.sure)
         return NUMBER if element.kind in (Kind.NUMBER, Kind.CONSTANT, Kind.FLAG) else element
 
     def _any(self, given: Arguments) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
-from torchlint.engine.values import NONE, Kind, Origin, Place, Value, collection, sequence, tensor
+from torchlint.engine.values import NONE, Device, Kind, Origin, Value, collection, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 
@@ -22,33 +22,33 @@ class Devices:
     def __init__(self, engine: Engine) -> None:
         self._state = engine.state
 
-    def named(self, value: Value) -> Place | None:
+    def named(self, value: Value) -> Device | None:
         """The device that a value names; None if it names none."""
         if value.kind is Kind.DEVICE:
             return value.device
         if value.kind is Kind.CONSTANT and isinstance(value.detail, str):
             name = value.detail.partition(":")[0]
             if name == _ACCELERATOR:
-                return Place.ACCELERATOR
+                return Device.ACCELERATOR
             if name in _OTHERS:
-                return Place.HOST
+                return Device.HOST
             option = value.option if value.option is not None and not value.option.given else None
             chosen = option is not None and known.FOR_ACCELERATOR.search(option.name) is not None
-            return (Place.ACCELERATOR if chosen else Place.HOST) if name == "cpu" else None
+            return (Device.ACCELERATOR if chosen else Device.HOST) if name == "cpu" else None
         index = isinstance(value.detail, int) and not isinstance(value.detail, bool)
-        return Place.ACCELERATOR if value.kind is Kind.NUMBER or (value.kind is Kind.CONSTANT and index) else None
+        return Device.ACCELERATOR if value.kind is Kind.NUMBER or (value.kind is Kind.CONSTANT and index) else None
 
-    def of(self, value: Value) -> Place | None:
+    def of(self, value: Value) -> Device | None:
         """The device that a value names or, if it is a tensor, is on; an unknown value means the accelerator."""
         found = self.named(value)
         if found is not None:
             return found
         if value.kind is Kind.TENSOR:
-            unknown = value.device is Place.UNKNOWN and not self._state.worker
-            return Place.ACCELERATOR if unknown else value.device
-        return Place.ACCELERATOR if value.kind in _OPEN and not self._state.worker else None
+            unknown = value.device is Device.UNKNOWN and not self._state.worker
+            return Device.ACCELERATOR if unknown else value.device
+        return Device.ACCELERATOR if value.kind in _OPEN and not self._state.worker else None
 
-    def target(self, given: Arguments) -> Place | None:
+    def target(self, given: Arguments) -> Device | None:
         """The device that ``x.to(..)`` moves to; None if it only converts."""
         if "device" in given.named:
             return None if given.named["device"].is_none else self.of(given.named["device"])
@@ -56,19 +56,19 @@ class Devices:
             return None
         return self.of(given.values[0])
 
-    def moved(self, value: Value, device: Place, given: Arguments) -> Value:
+    def moved(self, value: Value, device: Device, given: Arguments) -> Value:
         """A tensor at another place; records the copy."""
-        if device is Place.UNKNOWN:
-            device = Place.HOST if self._state.worker else Place.ACCELERATOR
-        if device is Place.ACCELERATOR and value.device is Place.HOST:
+        if device is Device.UNKNOWN:
+            device = Device.HOST if self._state.worker else Device.ACCELERATOR
+        if device is Device.ACCELERATOR and value.device is Device.HOST:
             self.copy(given, value.origin)
-        if device is Place.HOST and self._state.on_device(value):
+        if device is Device.HOST and self._state.on_device(value):
             if value.sure and self._blocks(given):
                 self._state.happen(given.node, given.scope, forms.MOVED_TO_HOST)
             return tensor(
-                Place.HOST, sure=value.sure, detail=value.detail, origin=self._state.origin("read", given.node)
+                Device.HOST, sure=value.sure, detail=value.detail, origin=self._state.origin("read", given.node)
             )
-        origin = value.origin if device is Place.HOST else None
+        origin = value.origin if device is Device.HOST else None
         return tensor(device, sure=value.sure, detail=value.detail, origin=origin)
 
     def copy(self, given: Arguments, origin: Origin | None) -> None:
@@ -81,7 +81,7 @@ class Devices:
         flag = given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), NONE)
         return flag.is_none or (flag.kind is Kind.CONSTANT and not flag.detail)
 
-    def moved_all(self, value: Value, device: Place, given: Arguments, depth: int = 2) -> Value:
+    def moved_all(self, value: Value, device: Device, given: Arguments, depth: int = 2) -> Value:
         """A container whose tensors are moved, as batches of libraries move theirs."""
         if value.kind is Kind.TENSOR:
             return self.moved(value, device, given)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.frames import Function, Scope
-from torchlint.engine.values import Kind, Place, Value, leaves, library, sequence, tensor
+from torchlint.engine.values import Device, Kind, Value, leaves, library, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge.forms import BY_LIBRARY
 from torchlint.libraries.builtins import Builtins
@@ -71,11 +71,11 @@ class Libraries:
             return self._options.method(given)
         return self._things.method(given)
 
-    def module_result(self, module: Value, device: Place | None) -> Value:
+    def module_result(self, module: Value, device: Device | None) -> Value:
         """What a module of a library gives."""
         name = module.detail.rpartition(".")[2]
         self._engine.state.mark("model")
-        found = tensor(device or Place.ACCELERATOR, sure=module.detail.startswith("torch.nn"))
+        found = tensor(device or Device.ACCELERATOR, sure=module.detail.startswith("torch.nn"))
         if name in known.RECURRENT:
             return sequence([found, sequence([found, found]) if name == "LSTM" else found])
         return found
@@ -85,7 +85,7 @@ class Libraries:
     ) -> tuple[list[Value], dict[str, Value]]:
         """What a module gets from its wrapper that moves its arguments to the device."""
         for leaf in leaves(sequence([*args, *named.values()]), _DEEP):
-            if leaf.kind is Kind.TENSOR and leaf.device is Place.HOST:
+            if leaf.kind is Kind.TENSOR and leaf.device is Device.HOST:
                 self._engine.state.happen(node, scope, BY_LIBRARY, leaf.origin, name=_WRAPPER)
         return list(map(on_device, args)), {name: on_device(value) for name, value in named.items()}
 

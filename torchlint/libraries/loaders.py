@@ -17,10 +17,10 @@ from torchlint.engine.values import (
     SEQUENCES,
     TEXT,
     UNKNOWN,
+    Device,
     Kind,
     Option,
     Origin,
-    Place,
     Value,
     collection,
     sequence,
@@ -73,7 +73,7 @@ class Loaders:
         if dataset.kind is Kind.UNION:
             dataset = next((member for member in dataset.items if member.kind is Kind.INSTANCE), dataset)
         if dataset.kind is Kind.DATASET:
-            usual = Place.ACCELERATOR if self._engine.program.sets_default_device else Place.HOST
+            usual = Device.ACCELERATOR if self._engine.program.sets_default_device else Device.HOST
             return sequence([tensor(_or(each.device, usual)) for each in dataset.items])
         if dataset.kind in (Kind.GENERATOR, Kind.LIST):
             return dataset.element
@@ -101,8 +101,8 @@ class Loaders:
         return _collate(item, origin) if known and item is not None else _batch(origin)
 
 
-def _or(place: Place | None, usual: Place) -> Place:
-    return usual if place is None or place is Place.UNKNOWN else place
+def _or(place: Device | None, usual: Device) -> Device:
+    return usual if place is None or place is Device.UNKNOWN else place
 
 
 def _pins(named: dict[str, Value]) -> bool | None:
@@ -116,7 +116,7 @@ def _pins(named: dict[str, Value]) -> bool | None:
 def on_device(value: Value, depth: int = _NESTED) -> Value:
     """A batch that something moved to the device."""
     if value.kind is Kind.TENSOR:
-        return tensor(Place.ACCELERATOR, sure=value.sure, detail=value.detail)
+        return tensor(Device.ACCELERATOR, sure=value.sure, detail=value.detail)
     return _mapped(value, on_device, depth) if depth else value
 
 
@@ -137,19 +137,19 @@ def _collate(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
         return collection(TEXT)
     if value.kind in (Kind.TUPLE, Kind.DICT) or (value.kind is Kind.LIST and value.element is not None):
         return _mapped(value, lambda part, d: _collate(part, origin, d), depth) if depth else _batch(origin)
-    if value.kind is Kind.TENSOR and value.device is Place.ACCELERATOR:
+    if value.kind is Kind.TENSOR and value.device is Device.ACCELERATOR:
         return value
     if value.kind in (Kind.TENSOR, Kind.ARRAY, Kind.NUMBER, Kind.CONSTANT, Kind.FLAG):
-        return tensor(Place.HOST, detail=value.detail if value.kind is Kind.TENSOR else None, origin=origin)
+        return tensor(Device.HOST, detail=value.detail if value.kind is Kind.TENSOR else None, origin=origin)
     return _batch(origin)
 
 
 def _on_host(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
     """What a collation of the project gives: its tensors are on the host, unless it moves them."""
-    if value.kind is Kind.TENSOR and value.device is Place.ACCELERATOR:
+    if value.kind is Kind.TENSOR and value.device is Device.ACCELERATOR:
         return value
     if value.kind is Kind.TENSOR:
-        return tensor(Place.HOST, detail=value.detail, origin=origin)
+        return tensor(Device.HOST, detail=value.detail, origin=origin)
     if value.kind is Kind.UNKNOWN:
         return _batch(origin)
     return _mapped(value, lambda part, d: _on_host(part, origin, d), depth) if depth else value
@@ -167,4 +167,4 @@ def _mapped(value: Value, act: object, depth: int) -> Value:
 
 
 def _batch(origin: Origin) -> Value:
-    return tensor(Place.HOST, detail=BATCH, origin=origin)
+    return tensor(Device.HOST, detail=BATCH, origin=origin)

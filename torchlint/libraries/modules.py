@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.containers import ANY_FIELD
 from torchlint.engine.union import join, join_all
-from torchlint.engine.values import NONE, TEXT, UNKNOWN, Kind, Place, Value, collection, sequence, tensor
+from torchlint.engine.values import NONE, TEXT, UNKNOWN, Device, Kind, Value, collection, sequence, tensor
 from torchlint.knowledge import following as known
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Modules:
     def method(self, given: Arguments) -> Value:
         """``module.name(..)``"""
         owner = given.receiver
-        parameter = tensor(Place.ACCELERATOR)
+        parameter = tensor(Device.ACCELERATOR)
         if given.name in known.SELF_RETURNING:
             return owner
         if given.name in ("parameters", "buffers"):
@@ -57,10 +57,10 @@ class Modules:
                 element = join_all(owner.items)
                 return collection(sequence([TEXT, element]) if given.name == "items" else element)
             return UNKNOWN
-        computes = given.name in _MODEL_METHODS or device_of(given.all) is Place.ACCELERATOR
+        computes = given.name in _MODEL_METHODS or device_of(given.all) is Device.ACCELERATOR
         if computes:
             self._state.mark("model")
-        return tensor(Place.ACCELERATOR, sure=False) if computes else UNKNOWN
+        return tensor(Device.ACCELERATOR, sure=False) if computes else UNKNOWN
 
     def _parts(self, name: str, owner: Value) -> Value:
         inner = owner.items if owner.kind is Kind.MODULES else []
@@ -72,7 +72,7 @@ class Modules:
     def _register(self, owner: Value, field: Value, value: Value, name: str) -> Value:
         known_ = field.kind is Kind.CONSTANT and isinstance(field.detail, str)
         if not name.endswith("module"):
-            value = value if value.kind is Kind.CONSTANT else tensor(Place.ACCELERATOR)
+            value = value if value.kind is Kind.CONSTANT else tensor(Device.ACCELERATOR)
         held = owner.target.fields.get(ANY_FIELD)
         self._state.set_field(owner.target, *((field.detail, value) if known_ else (ANY_FIELD, join(value, held))))
         return NONE

@@ -13,8 +13,8 @@ from torchlint.engine.values import (
     TEXT,
     UNKNOWN,
     Counted,
+    Device,
     Kind,
-    Place,
     Value,
     collection,
     leaves,
@@ -78,7 +78,7 @@ class Others:
         device = device_of(given.all)
         if top in known.TENSOR_LIBRARIES and device is not None:
             return tensor(device)
-        return tensor(Place.ACCELERATOR, sure=False) if device is Place.ACCELERATOR else UNKNOWN
+        return tensor(Device.ACCELERATOR, sure=False) if device is Device.ACCELERATOR else UNKNOWN
 
     def _of_models(self, dotted: str, name: str) -> Value | None:
         if "okenizer" in dotted or "rocessor" in dotted or ".transforms" in dotted or "scheduler" in dotted.lower():

@@ -12,8 +12,8 @@ from torchlint.engine.values import (
     MOVED,
     SEQUENCES,
     UNKNOWN,
+    Device,
     Kind,
-    Place,
     Value,
     leaves,
     sequence,
@@ -55,11 +55,11 @@ class StubWords:
 
     def _moved(self, given: Arguments) -> Value:
         """``moved(batch, device)``: the batch with its tensors on a device; a method ``to`` of its own moves it."""
-        batch, device = given.get(0), self._devices.of(given.get(1)) or Place.ACCELERATOR
+        batch, device = given.get(0), self._devices.of(given.get(1)) or Device.ACCELERATOR
         if batch.kind is Kind.UNION:
             return self._engine.containers.each(batch, lambda each: self._moved(_first(given, each)))
-        if batch.kind is Kind.UNKNOWN and device is Place.ACCELERATOR:
-            return tensor(Place.ACCELERATOR, sure=False, detail=MOVED)
+        if batch.kind is Kind.UNKNOWN and device is Device.ACCELERATOR:
+            return tensor(Device.ACCELERATOR, sure=False, detail=MOVED)
         if batch.kind is Kind.INSTANCE:
             move = self._engine.classes.method(batch, "to")
             if move is None:

@@ -17,8 +17,8 @@ from torchlint.engine.values import (
     NUMBER,
     SHAPE,
     TEXT,
+    Device,
     Kind,
-    Place,
     Value,
     collection,
     computed,
@@ -59,23 +59,23 @@ class Tensors:
             self.sizes(given.all, given)
         self.numbers(known, given, given.all)
         if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
-            part = tensor(owner.device or Place.UNKNOWN, sure=owner.sure)
+            part = tensor(owner.device or Device.UNKNOWN, sure=owner.sure)
             return sequence([part, part])
         if known.gives == "list":
-            return collection(tensor(owner.device or Place.UNKNOWN, sure=owner.sure, origin=owner.origin))
+            return collection(tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=owner.origin))
         if name.startswith("new"):
             return self._new(given)
         return self._result(given)
 
     def _result(self, given: Arguments) -> Value:
         owner, known = given.receiver, method_named(given.name)
-        on_device = device_of(given.all) is Place.ACCELERATOR
-        device = Place.ACCELERATOR if on_device else owner.device or Place.UNKNOWN
+        on_device = device_of(given.all) is Device.ACCELERATOR
+        device = Device.ACCELERATOR if on_device else owner.device or Device.UNKNOWN
         keeps = known.keeps != "" and not known.dtype
         detail = MASK if known.makes_mask else owner.detail if keeps else None
         sure = owner.sure or known.only
         origin = owner.origin if keeps and known.shares else computed(owner.origin)
-        return tensor(device, sure=sure, detail=detail, origin=origin if device is not Place.ACCELERATOR else None)
+        return tensor(device, sure=sure, detail=detail, origin=origin if device is not Device.ACCELERATOR else None)
 
     def sizes(self, values: Sequence[Value], given: Arguments) -> None:
         """Tensors as sizes are read."""
@@ -92,7 +92,7 @@ class Tensors:
             others = [value for keyword, value in given.named.items() if keyword in _NUMBERS]
         for other in others:
             for part in other.items if other.kind is Kind.TUPLE else (other,):
-                if part.device is Place.ACCELERATOR:
+                if part.device is Device.ACCELERATOR:
                     self._state.waits(part, given.node, given.scope, forms.NUMBER)
 
     # -- reads -------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Tensors:
         if name == "numpy":
             return Value(Kind.ARRAY, origin=owner.origin or origin)
         if name == "cpu":
-            return tensor(Place.HOST, sure=owner.sure, detail=owner.detail, origin=origin)
+            return tensor(Device.HOST, sure=owner.sure, detail=owner.detail, origin=origin)
         return collection(NUMBER) if name == "tolist" else NUMBER
 
     # -- moves -------------------------------------------------------------------------------------
@@ -119,11 +119,11 @@ class Tensors:
         owner = given.receiver
         device = self._devices.target(given)
         if device is None:
-            return tensor(owner.device or Place.UNKNOWN, sure=owner.sure, origin=computed(owner.origin))
+            return tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=computed(owner.origin))
         return self._devices.moved(owner, device, given)
 
     def _cuda(self, given: Arguments) -> Value:
-        return self._devices.moved(given.receiver, Place.ACCELERATOR, given)
+        return self._devices.moved(given.receiver, Device.ACCELERATOR, given)
 
     def _type(self, given: Arguments) -> Value:
         owner, wanted = given.receiver, given.get(0)
@@ -131,21 +131,21 @@ class Tensors:
             return TEXT
         name = wanted.detail if wanted.kind in (Kind.LIBRARY, Kind.CONSTANT) and isinstance(wanted.detail, str) else ""
         if ".cuda" in name:
-            return self._devices.moved(owner, Place.ACCELERATOR, given)
+            return self._devices.moved(owner, Device.ACCELERATOR, given)
         if _HOST_TYPE.match(name) and self._state.on_device(owner):
-            return self._devices.moved(owner, Place.HOST, given)
+            return self._devices.moved(owner, Device.HOST, given)
         detail = MASK if "bool" in name.lower() else None
-        return tensor(owner.device or Place.UNKNOWN, detail=detail, origin=computed(owner.origin))
+        return tensor(owner.device or Device.UNKNOWN, detail=detail, origin=computed(owner.origin))
 
     def _type_as(self, given: Arguments) -> Value:
         device = self._devices.of(given.get(0, "tensor")) or given.receiver.device
-        return self._devices.moved(given.receiver, device or Place.UNKNOWN, given)
+        return self._devices.moved(given.receiver, device or Device.UNKNOWN, given)
 
     def _copy(self, given: Arguments) -> Value:
         owner, source = given.receiver, given.get(0, "src")
-        if owner.device is Place.HOST and source.kind is Kind.TENSOR and source.device is Place.ACCELERATOR:
+        if owner.device is Device.HOST and source.kind is Kind.TENSOR and source.device is Device.ACCELERATOR:
             self._state.happen(given.node, given.scope, forms.COPIED_TO_HOST)
-        elif owner.device is Place.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Place.HOST):
+        elif owner.device is Device.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Device.HOST):
             self._devices.copy(given, source.origin)
         return owner
 
@@ -153,8 +153,8 @@ class Tensors:
         owner, name = given.receiver, given.name
         if name == "new_tensor" and self._state.on_device(owner):
             self._state.happen(given.node, given.scope, forms.HOST_DATA, given.get(0).origin, name=name)
-        origin = self._state.origin("made", given.node) if owner.device is Place.HOST else None
-        return tensor(owner.device or Place.UNKNOWN, origin=origin)
+        origin = self._state.origin("made", given.node) if owner.device is Device.HOST else None
+        return tensor(owner.device or Device.UNKNOWN, origin=origin)
 
     def _repeat_interleave(self, given: Arguments) -> Value:
         if (
@@ -185,7 +185,7 @@ class Tensors:
 
     def _part(self, given: Arguments) -> Value:
         owner = given.receiver
-        return tensor(owner.device or Place.UNKNOWN, sure=owner.detail == MOVED, origin=owner.origin)
+        return tensor(owner.device or Device.UNKNOWN, sure=owner.detail == MOVED, origin=owner.origin)
 
 
 def gives_pair(known: Function, others: Sequence[Value]) -> bool:

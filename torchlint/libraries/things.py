@@ -16,8 +16,8 @@ from torchlint.engine.values import (
     NUMBER,
     TEXT,
     UNKNOWN,
+    Device,
     Kind,
-    Place,
     Value,
     collection,
     computed,
@@ -139,7 +139,7 @@ class Things:
         return NONE
 
     def _moved(self, given: Arguments) -> Value:
-        device = Place.ACCELERATOR if given.name == "cuda" else self._devices.target(given)
+        device = Device.ACCELERATOR if given.name == "cuda" else self._devices.target(given)
         return self._devices.moved_all(given.receiver, device, given) if device is not None else given.receiver
 
     def _string(self, given: Arguments) -> Value:
@@ -208,13 +208,14 @@ class Things:
         if given.name != "apply":
             return self._engine.classes.instantiate(class_.target, [], {}, given.node, given.scope)
         result = UNKNOWN
-        for method, args in (("forward", [UNKNOWN, *given.values]), ("backward", [UNKNOWN, tensor(Place.ACCELERATOR)])):
+        backward = [UNKNOWN, tensor(Device.ACCELERATOR)]
+        for method, args in (("forward", [UNKNOWN, *given.values]), ("backward", backward)):
             order = self._engine.classes.lineage(class_.target)[0]
             function = next((each.fields[method] for each in order if method in each.fields), None)
             if function is not None and function.kind is Kind.FUNCTION:
                 found = self._engine.calls.invoke(function.target, args, {}, given.node)
                 result = found if method == "forward" else result
-        return result if result.kind is not Kind.UNKNOWN else tensor(Place.ACCELERATOR)
+        return result if result.kind is not Kind.UNKNOWN else tensor(Device.ACCELERATOR)
 
     def _super(self, given: Arguments) -> Value:
         owner = given.receiver.receiver
@@ -226,7 +227,7 @@ class Things:
         if given.name == "__iter__" and BATCHES in owner.target.fields:
             return Value(Kind.LOADER, element=owner.target.fields[BATCHES])
         if given.name == "forward":
-            return tensor(device_of(given.all) or Place.ACCELERATOR, sure=False)
+            return tensor(device_of(given.all) or Device.ACCELERATOR, sure=False)
         return owner if given.name in known.SELF_RETURNING else self._instance(given._replace(receiver=owner))
 
     def _construct_base(self, owner: Value, given: Arguments) -> None:
@@ -263,9 +264,9 @@ class Things:
             return NONE
         if owner.is_batch and not self._state.worker and self._moves(given):
             self._devices.copy(given, self._state.origin("batch", given.node))
-            return tensor(Place.ACCELERATOR)
+            return tensor(Device.ACCELERATOR)
         if self._moves(given):
-            return tensor(Place.ACCELERATOR, sure=False, detail=MOVED)
+            return tensor(Device.ACCELERATOR, sure=False, detail=MOVED)
         if given.name in _SAME_UNKNOWN:
             return owner
         if given.name == "item":
@@ -276,16 +277,16 @@ class Things:
         if given.name in ("prepare", "setup", "setup_module", "setup_optimizers", "setup_dataloaders") and given.values:
             return prepared(given.values)
         if given.name in ("parameters", "named_parameters"):
-            parameter = tensor(Place.ACCELERATOR)
+            parameter = tensor(Device.ACCELERATOR)
             return collection(parameter if given.name == "parameters" else sequence([TEXT, parameter]))
         return self._computed(given)
 
     def _moves(self, given: Arguments) -> bool:
-        moved = given.name == "to" and self._devices.target(given) is Place.ACCELERATOR
+        moved = given.name == "to" and self._devices.target(given) is Device.ACCELERATOR
         return moved or given.name == "cuda"
 
     def _computed(self, given: Arguments) -> Value:
-        on_device = device_of(given.all) is Place.ACCELERATOR
+        on_device = device_of(given.all) is Device.ACCELERATOR
         if given.name in known.LOGGING:
             self._log(given)
             return UNKNOWN
@@ -300,14 +301,14 @@ class Things:
             self._state.reads(value, given.node, given.scope, forms.READ_FUNCTION, given.name)
 
     def _distribution(self, given: Arguments) -> Value:
-        on_device = device_of(given.all) is Place.ACCELERATOR
-        return tensor(Place.ACCELERATOR if on_device else given.receiver.device or Place.UNKNOWN)
+        on_device = device_of(given.all) is Device.ACCELERATOR
+        return tensor(Device.ACCELERATOR if on_device else given.receiver.device or Device.UNKNOWN)
 
     def _packed(self, given: Arguments) -> Value:
         owner = given.receiver
-        if given.name in ("to", "cuda") and owner.device is Place.HOST:
+        if given.name in ("to", "cuda") and owner.device is Device.HOST:
             self._devices.copy(given, owner.origin)
-            return Value(Kind.PACKED, device=Place.ACCELERATOR)
+            return Value(Kind.PACKED, device=Device.ACCELERATOR)
         return owner
 
     def _function(self, given: Arguments) -> Value:

@@ -14,10 +14,10 @@ from torchlint.engine.values import (
     NUMBER,
     SEQUENCES,
     UNKNOWN,
+    Device,
     Kind,
     Option,
     Origin,
-    Place,
     Value,
     collection,
     computed,
@@ -75,7 +75,7 @@ class TorchFunctions:
     # -- devices and modules -----------------------------------------------------------------------
 
     def _device(self, given: Arguments) -> Value:
-        found = self._devices.named(given.get(0, "type")) or Place.ACCELERATOR
+        found = self._devices.named(given.get(0, "type")) or Device.ACCELERATOR
         return Value(Kind.DEVICE, device=found)
 
     def _true(self, given: Arguments) -> Value:
@@ -94,7 +94,7 @@ class TorchFunctions:
         return module.moving_inputs() if moves else module
 
     def _parameter(self, given: Arguments) -> Value:
-        return tensor(Place.ACCELERATOR)
+        return tensor(Device.ACCELERATOR)
 
     def _checkpoint(self, given: Arguments) -> Value:
         named = {name: value for name, value in given.named.items() if name not in _OF_CHECKPOINT}
@@ -135,9 +135,9 @@ class TorchFunctions:
             data = given.get(0)
             if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
                 self._state.happen(given.node, given.scope, forms.LEGACY_DATA, data.origin)
-            return tensor(Place.ACCELERATOR)
+            return tensor(Device.ACCELERATOR)
         if given.name in tensors.CURRENT_DEVICE:
-            return Value(Kind.DEVICE, device=Place.ACCELERATOR)
+            return Value(Kind.DEVICE, device=Device.ACCELERATOR)
         if given.name in tensors.TUPLES_OF_BACKENDS:
             return collection(NUMBER)
         if given.name.startswith("is_"):
@@ -161,12 +161,12 @@ class TorchFunctions:
             return given.get(0, "data")
         if given.name == "backward":
             self._state.mark("backward")
-        return sequence([tensor(Place.ACCELERATOR)]) if given.name == "grad" else UNKNOWN
+        return sequence([tensor(Device.ACCELERATOR)]) if given.name == "grad" else UNKNOWN
 
     def _distribution(self, given: Arguments) -> Value:
         if not given.name[:1].isupper():
             return UNKNOWN
-        return Value(Kind.DISTRIBUTION, device=device_of(given.all) or Place.ACCELERATOR)
+        return Value(Kind.DISTRIBUTION, device=device_of(given.all) or Device.ACCELERATOR)
 
     # -- functional --------------------------------------------------------------------------------
 
@@ -176,12 +176,12 @@ class TorchFunctions:
         if given.name in ("clip_grad_norm_", "clip_grad_norm", "parameters_to_vector"):
             if given.named.get("error_if_nonfinite", NONE).detail is True:
                 state.happen(given.node, given.scope, forms.NONFINITE)
-            return tensor(Place.ACCELERATOR)
+            return tensor(Device.ACCELERATOR)
         if given.name in ("pack_padded_sequence", "pack_sequence"):
             state.waits(given.get(1, "lengths"), given.node, given.scope, forms.LENGTHS)
-            return Value(Kind.PACKED, device=first.device or Place.UNKNOWN)
+            return Value(Kind.PACKED, device=first.device or Device.UNKNOWN)
         if given.name == "pad_packed_sequence":
-            return sequence([tensor(first.device or Place.UNKNOWN), tensor(Place.HOST)])
+            return sequence([tensor(first.device or Device.UNKNOWN), tensor(Device.HOST)])
         if given.name == "one_hot" and len(given.values) < 2 and "num_classes" not in given.named:
             if first.kind is Kind.TENSOR and state.on_device(first):
                 state.happen(given.node, given.scope, forms.ONE_HOT)
@@ -189,7 +189,7 @@ class TorchFunctions:
             self._lengths(given)
         elif given.name == "interpolate":
             self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
-        return tensor(device_of(given.all) or Place.UNKNOWN)
+        return tensor(device_of(given.all) or Device.UNKNOWN)
 
     # -- tensors -----------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class TorchFunctions:
         chosen = self._devices.named(given.named["device"]) if "device" in given.named else None
         if given.name.endswith("_like") and chosen is not None:
             return tensor(chosen, origin=state.origin("made", node))
-        if device is Place.ACCELERATOR or (device is Place.UNKNOWN and not state.worker):
+        if device is Device.ACCELERATOR or (device is Device.UNKNOWN and not state.worker):
             self._waits(record, dotted, given)
         if record.gives == "flag":
             return FLAG
@@ -214,7 +214,7 @@ class TorchFunctions:
             self._tensors.sizes(given.values[1:], given)
         if "input" not in given.named:
             self._tensors.numbers(record, given, [*given.values[1:], *given.named.values()])
-        place = device or Place.UNKNOWN
+        place = device or Device.UNKNOWN
         if gives_pair(record, given.all[1:]) and (record.gives == "pair" or given.get(1).kind is not Kind.TENSOR):
             return sequence([tensor(place), tensor(place)])
         if record.gives == "list":
@@ -227,7 +227,7 @@ class TorchFunctions:
         if wait or (repeats and "output_size" not in given.named):
             self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
         for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.values[0]) else ():
-            if value.kind is Kind.TENSOR and value.device is Place.HOST and value.sure:
+            if value.kind is Kind.TENSOR and value.device is Device.HOST and value.sure:
                 self._state.happen(given.node, given.scope, forms.HOST_NUMBER, value.origin)
 
     def _lengths(self, given: Arguments) -> None:
@@ -249,46 +249,46 @@ class TorchFunctions:
         self._tensors.sizes(given.all, given)
         mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
         device = device or self._default
-        origin = self._state.origin("made", given.node) if device is Place.HOST else None
+        origin = self._state.origin("made", given.node) if device is Device.HOST else None
         return tensor(device, detail=MASK if mask else None, origin=origin)
 
     @property
-    def _default(self) -> Place:
+    def _default(self) -> Device:
         """Where tensors are made without ``device``: unknown if the project sets the default device."""
-        return Place.UNKNOWN if self._engine.program.sets_default_device else Place.HOST
+        return Device.UNKNOWN if self._engine.program.sets_default_device else Device.HOST
 
-    def _factory_device(self, given: Arguments) -> Place | None:
+    def _factory_device(self, given: Arguments) -> Device | None:
         if "device" not in given.named:
             return None
         wanted = given.named["device"]
-        found = None if wanted.is_none else self._devices.of(wanted) or Place.HOST
-        return Place.ACCELERATOR if found is Place.UNKNOWN else found
+        found = None if wanted.is_none else self._devices.of(wanted) or Device.HOST
+        return Device.ACCELERATOR if found is Device.UNKNOWN else found
 
-    def _of_data(self, given: Arguments, device: Place | None) -> Value:
+    def _of_data(self, given: Arguments, device: Device | None) -> Value:
         state, data = self._state, given.get(0, "data")
         if data.kind is Kind.TENSOR and ("dtype" in given.named or given.name == "tensor"):
-            data = tensor(data.device or Place.UNKNOWN, sure=data.sure, origin=computed(data.origin))
+            data = tensor(data.device or Device.UNKNOWN, sure=data.sure, origin=computed(data.origin))
         if data.kind is Kind.TENSOR:
             return self._devices.moved(data, device, given) if device else data
         inner = [leaf for leaf in leaves(data) if leaf.kind is Kind.TENSOR]
-        if any(state.is_on_device(leaf) and leaf.device is Place.ACCELERATOR for leaf in inner):
+        if any(state.is_on_device(leaf) and leaf.device is Device.ACCELERATOR for leaf in inner):
             state.happen(given.node, given.scope, forms.OF_TENSORS, name=given.name)
         kind = "batch" if data.is_batch else "array" if data.kind is Kind.ARRAY else "made"
         origin = data.origin or state.origin(kind, given.node)
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
-        if device is Place.ACCELERATOR and (host or inner) and given.all:
+        if device is Device.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
-        device = device or (Place.HOST if given.name in _SHARING else self._default)
-        return tensor(device, origin=origin if device is Place.HOST else None)
+        device = device or (Device.HOST if given.name in _SHARING else self._default)
+        return tensor(device, origin=origin if device is Device.HOST else None)
 
 
 def _is_given(value: Value) -> bool:
     return value is not UNKNOWN and not value.is_none
 
 
-def _origin(given: Arguments, place: Place) -> Origin | None:
+def _origin(given: Arguments, place: Device) -> Origin | None:
     found = (leaf.origin for value in given.values for leaf in leaves(value) if leaf.origin is not None)
-    return computed(next(found, None)) if place is Place.HOST else None
+    return computed(next(found, None)) if place is Device.HOST else None
 
 
 _TYPES = tensors.CPU_TYPES | {"Tensor"}

@@ -28,8 +28,8 @@ from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project.facts import FileFacts
 from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range, Unfollowed
-from torchlint.run import plugins
-from torchlint.run.engine import Analysis
+from torchlint.run.linting.file import Analysis
+from torchlint.run.rules import plugins
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from torchlint.model import Finding, RunResult
-from torchlint.run.accepted import AcceptedFindings
-from torchlint.run.changed import ChangedLines
+from torchlint.run.baselines.accepted import AcceptedFindings
+from torchlint.run.discovery.changed import ChangedLines
 
 Versions = Mapping[str, tuple[bytes, bytes]]
 _NOTHING: Versions = {}

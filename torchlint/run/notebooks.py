@@ -11,7 +11,7 @@ from torchlint.base.inputs import read
 from torchlint.model import FileResult, Finding, Problem, RunResult
 from torchlint.notebook.book import Book, NotebookProblem
 from torchlint.notebook.document import MAX_BYTES
-from torchlint.run.fingerprints import fingerprinted
+from torchlint.run.linting.fingerprints import fingerprinted
 from torchlint.text.cells import Cells
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def placed_findings(findings: tuple[Finding, ...], module: bytes) -> tuple[Findi
 
 def _broken(path: str, book: Book, config: Config) -> list[Finding]:
     """The cells that are not Python, unless the notebook skips itself or does not mention torch."""
-    from torchlint.run.failures import not_python
-    from torchlint.run.suppress import scan
+    from torchlint.run.linting.failures import not_python
+    from torchlint.run.linting.suppress import scan
 
     sources = book.sources.values()
     skipped = any("skip-file" in source and scan(source).skip_file for source in sources)

@@ -10,7 +10,7 @@ from torchlint.config.config import ConfigError
 from torchlint.config.scopes import Scopes
 from torchlint.model import FileResult, Finding
 from torchlint.project.merged import Project
-from torchlint.run.context import NONE, Context
+from torchlint.run.discovery.context import NONE, Context
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from torchlint.program.world import World
     from torchlint.project.followed import FollowedFile
     from torchlint.rule import Rule
-    from torchlint.run.engine import Analysis
-    from torchlint.run.evidence import Evidence
-    from torchlint.run.screened import Screened
+    from torchlint.run.linting.file import Analysis
+    from torchlint.run.linting.screened import Screened
+    from torchlint.run.recorded.evidence import Evidence
 
 
 class Plan(NamedTuple):
@@ -97,8 +97,8 @@ class Plan(NamedTuple):
 
         Without a project it is one of its own. ``seconds`` replaces the time limit of the configuration.
         """
-        from torchlint.run.engine import analyze
         from torchlint.run.following import follow_programs
+        from torchlint.run.linting.file import analyze
 
         config, active = self.scope(path)
         if seconds is not None:
@@ -110,7 +110,7 @@ class Plan(NamedTuple):
 
     def screen(self, data: bytes, path: str, project: Project | None = None) -> Screened:
         """Only prefilter the bytes of one file."""
-        from torchlint.run.engine import screen_alone
+        from torchlint.run.linting.file import screen_alone
 
         config, active = self.scope(path)
         return screen_alone(data, path, self.rules, active, config, project, exhaustive=self.exhaustive)

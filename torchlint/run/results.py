@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from torchlint.model import SYNTAX_ERROR, FileResult, Problem, RuleInfo, RunResult
 from torchlint.rule import Rule
-from torchlint.run import registry
-from torchlint.run.builtin import BUILT_IN
 from torchlint.run.plan import Plan
+from torchlint.run.rules import registry
+from torchlint.run.rules.builtin import BUILT_IN
 
 
 def collect(

@@ -13,12 +13,13 @@ from torchlint.model import FileResult, RunResult
 from torchlint.project.merged import Project
 from torchlint.project.outline import Outlines
 from torchlint.project.view import query_digest
-from torchlint.run import contents, registry
+from torchlint.run.discovery import contents
+from torchlint.run.discovery.sources import is_notebook
 from torchlint.run.following import connected, follow_programs
 from torchlint.run.plan import Plan
-from torchlint.run.processors import usable_cpus
+from torchlint.run.processes.processors import usable_cpus
 from torchlint.run.results import collect
-from torchlint.run.sources import is_notebook
+from torchlint.run.rules import registry
 from torchlint.run.understood import understood
 from torchlint.text.cells import Cells
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from torchlint.project.facts import FileFacts
     from torchlint.project.followed import FollowedFile
     from torchlint.run.cache import Cache
-    from torchlint.run.engine import Analysis
-    from torchlint.run.parallel import Work
+    from torchlint.run.linting.file import Analysis
+    from torchlint.run.processes.parallel import Work
 
 Progress = Callable[[int], None]
 _REMEMBERED = 8  # results of each file, for different facts of others
@@ -192,7 +193,7 @@ class Tree:
     def _spread(self, todo: list[Work], project: Project) -> Iterator[tuple[Work, Analysis]]:
         if self._jobs == 1 or not limits.is_much(data for _, data in todo):
             return self._in_turn(todo, project)
-        from torchlint.run.parallel import analyze_all
+        from torchlint.run.processes.parallel import analyze_all
 
         return analyze_all(todo, self._what, project, self._jobs)
 

@@ -13,7 +13,7 @@ from torchlint.model import Finding, Heat, Loop, Severity, Understood, Unfinishe
 
 if TYPE_CHECKING:
     from torchlint.project.merged import Project
-    from torchlint.run.engine import Analysis
+    from torchlint.run.linting.file import Analysis
 
 # What a finding of a topic counts as: a wait (0) or a copy (1).
 _KINDS = {"synchronization": 0, "transfers": 1, "copies": 1}

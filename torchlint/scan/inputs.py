@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from torchlint.base.globs import GlobProblem, path_matches
-from torchlint.run.sources import SEARCHED
+from torchlint.run.discovery.sources import SEARCHED
 from torchlint.scan.problems import ScanError, reason
 from torchlint.scan.store import Entry, Store, opened
 

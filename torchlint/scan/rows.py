@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torchlint.base.globs import path_matches
 from torchlint.base.limits import MAX_BYTES
 from torchlint.notebook import document as notebook
-from torchlint.run.discover import DEFAULT_EXCLUDES
-from torchlint.run.sources import SEARCHED, is_notebook
+from torchlint.run.discovery.discover import DEFAULT_EXCLUDES
+from torchlint.run.discovery.sources import SEARCHED, is_notebook
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config

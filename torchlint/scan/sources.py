@@ -9,7 +9,7 @@ from torchlint.base.inputs import read
 from torchlint.base.paths import relative_to
 from torchlint.config.config import Config
 from torchlint.config.configurations import Configurations
-from torchlint.run import discover
+from torchlint.run.discovery import discover
 from torchlint.scan.problems import reason
 from torchlint.scan.rows import Reader, Row, most
 from torchlint.scan.store import Store

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 
 from torchlint.model import Severity
 from torchlint.report.shared import dump, place
-from torchlint.run import registry, results
+from torchlint.run import results
+from torchlint.run.rules import registry
 from torchlint.scan import manifest
 from torchlint.scan.problems import ScanError, reason
 from torchlint.scan.rows import CHECKED

@@ -13,14 +13,14 @@ from torchlint.base.inputs import CONFIGURATION, read
 from torchlint.config.config import ConfigError
 from torchlint.model import Finding, RuleInfo, Severity
 from torchlint.run import results
-from torchlint.run.registry import load
-from torchlint.server.code import Code, NotebookProblem
-from torchlint.server.documents import Document, Part
+from torchlint.run.rules.registry import load
 from torchlint.server.folder import Folder
-from torchlint.server.kept import Kept
 from torchlint.server.settings import Settings
 from torchlint.server.status import status
 from torchlint.server.switch_off import file_for, switched_off
+from torchlint.server.texts.code import Code, NotebookProblem
+from torchlint.server.texts.documents import Document, Part
+from torchlint.server.texts.kept import Kept
 from torchlint.server.worker import Stopped, Worker
 from torchlint.text.decode import DecodeProblem
 

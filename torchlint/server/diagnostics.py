@@ -11,8 +11,8 @@ from lsprotocol import types
 
 from torchlint.model import UNUSED_SUPPRESSION, Evidence, Finding, RuleInfo, Severity, Span
 from torchlint.report.observed import seen_lines
-from torchlint.server.documents import Document
-from torchlint.server.positions import Lines
+from torchlint.server.texts.documents import Document
+from torchlint.server.texts.positions import Lines
 
 SOURCE = "torchlint"
 _SEVERITIES = {

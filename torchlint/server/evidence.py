@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Sequence
 
-from torchlint.run.evidence import NAME, Evidence, EvidenceProblem, read
+from torchlint.run.recorded.evidence import NAME, Evidence, EvidenceProblem, read
 
 
 class EvidenceFiles:

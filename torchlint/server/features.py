@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from torchlint.server import actions, hints, hover, watching
+from torchlint.server import watching
+from torchlint.server.assists import actions, hints, hover
 from torchlint.server.diagnostics import result_id
 from torchlint.server.language_server import Server
 from torchlint.server.status import COMMAND

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Mapping, Set
 from torchlint.base import limits
 from torchlint.model import FileResult, RunResult, Safety
 from torchlint.project.merged import Project
-from torchlint.run import discover, session, sources
-from torchlint.run.context import around
-from torchlint.run.fix import repair
-from torchlint.run.observed import with_observed
+from torchlint.run import session
+from torchlint.run.discovery import discover, sources
+from torchlint.run.discovery.context import around
+from torchlint.run.fixing.fix import repair
+from torchlint.run.recorded.observed import with_observed
 from torchlint.server.evidence import EvidenceFiles
 from torchlint.server.settings import Settings
 

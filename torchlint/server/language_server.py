@@ -14,16 +14,17 @@ from pygls.lsp.server import LanguageServer
 
 from torchlint.base.version import __version__
 from torchlint.model import RuleInfo
-from torchlint.server import edits, watching
-from torchlint.server.actions import Lazy
+from torchlint.server import watching
+from torchlint.server.assists import edits
+from torchlint.server.assists.actions import Lazy
 from torchlint.server.checker import Checked, Checker
 from torchlint.server.diagnostics import Client, Diagnostics, client_of, result_id
-from torchlint.server.documents import Document, OpenTexts
 from torchlint.server.progress import Progress
 from torchlint.server.protocol import AnsweringProtocol
 from torchlint.server.settings import SECTION, Settings, read_settings
+from torchlint.server.texts.documents import Document, OpenTexts
+from torchlint.server.texts.uris import is_linted, path_of
 from torchlint.server.troubles import Troubles
-from torchlint.server.uris import is_linted, path_of
 from torchlint.server.worker import SCANNING, SETTLING, URGENT, Stopped, Worker
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
-from torchlint.server.uris import is_wellformed
+from torchlint.server.texts.uris import is_wellformed
 
 log = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ class Settings(NamedTuple):
 
     def configurations(self, root: str, *, isolated: bool) -> Configurations:
         """The configurations for the files below a folder. Raises ``ConfigError``."""
-        from torchlint.run.registry import load
+        from torchlint.run.rules.registry import load
 
         for name, given in (("select", self.select), ("extendSelect", self.extend_select), ("ignore", self.ignore)):
             check(given or (), load(), f"the setting {SECTION}.{name}")

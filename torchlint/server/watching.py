@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
 
-from torchlint.run.evidence import NAME as EVIDENCE
-from torchlint.run.sources import SEARCHED
+from torchlint.run.discovery.sources import SEARCHED
+from torchlint.run.recorded.evidence import NAME as EVIDENCE
 from torchlint.server.settings import SECTION
-from torchlint.server.uris import path_of
+from torchlint.server.texts.uris import path_of
 
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer

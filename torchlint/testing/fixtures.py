@@ -18,15 +18,16 @@ from torchlint.api import lint_source
 from torchlint.config.config import Config
 from torchlint.model import FileResult, Finding, Safety
 from torchlint.rule import Rule, topic_of
-from torchlint.run import registry, session
-from torchlint.run.fixer import fix_text
+from torchlint.run import session
+from torchlint.run.fixing.fixer import fix_text
 from torchlint.run.plan import Plan
+from torchlint.run.rules import registry
 from torchlint.testing import marks
 
 if TYPE_CHECKING:
     from torchlint.project.merged import Project
-    from torchlint.run.engine import Analysis
-    from torchlint.run.screened import Screened
+    from torchlint.run.linting.file import Analysis
+    from torchlint.run.linting.screened import Screened
 
 
 class Variant(NamedTuple):

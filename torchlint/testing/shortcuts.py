@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from torchlint.config.config import Config
 from torchlint.run import session
-from torchlint.run.engine import Analysis
+from torchlint.run.linting.file import Analysis
 from torchlint.run.plan import Plan
 from torchlint.testing import shapes
 from torchlint.testing.fixtures import FixtureFile

@@ -15,9 +15,10 @@ from torchlint.api import lint_source
 from torchlint.config.config import Config
 from torchlint.model import Safety
 from torchlint.rule import Rule, page, unknown_nodes
-from torchlint.run import registry, session
-from torchlint.run.fixer import fix_text
-from torchlint.run.wellformed import page_problems, problems
+from torchlint.run import session
+from torchlint.run.fixing.fixer import fix_text
+from torchlint.run.rules import registry
+from torchlint.run.rules.wellformed import page_problems, problems
 from torchlint.testing import shapes
 from torchlint.testing.fixtures import FixtureFile, Fixtures, fixtures_in
 from torchlint.testing.marks import marks

@@ -14,7 +14,7 @@ from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import descendants, wording
 from torchlint.analysis.things.options import Options
 from torchlint.analysis.things.step import Step
-from torchlint.analysis.values.devices import is_device_name
+from torchlint.analysis.values.semantics.devices import is_device_name
 from torchlint.model import Heat
 from torchlint.program.world import otherwise
 from torchlint.project.followed import ASSUMED as ASSUMED_STEP

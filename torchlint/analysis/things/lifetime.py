@@ -9,8 +9,8 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
-from torchlint.analysis.values import memory
 from torchlint.analysis.values.lattice import Kind
+from torchlint.analysis.values.semantics import memory
 from torchlint.knowledge import arrays as known
 
 if TYPE_CHECKING:

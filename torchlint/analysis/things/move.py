@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, receiver
-from torchlint.analysis.values.devices import device_of, is_device_of, moved_to, target_value
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.semantics.devices import device_of, is_device_of, moved_to, target_value
 from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Classes defined in the file: bases, attributes and instances."""
+"""LocalClasses defined in the file: bases, attributes and instances."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
 
 
-class Classes:
+class LocalClasses:
     """Queries on the classes defined in one module."""
 
     def __init__(self, values: Values) -> None:

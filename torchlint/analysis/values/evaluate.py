@@ -10,14 +10,15 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
-from torchlint.analysis.values import arrays, content, devices, lists, models, operators, tensors
+from torchlint.analysis.values import content, lists
 from torchlint.analysis.values.annotations import annotated
-from torchlint.analysis.values.classes import Classes
-from torchlint.analysis.values.device_evidence import GRADIENT, DeviceEvidence
+from torchlint.analysis.values.classes import LocalClasses
 from torchlint.analysis.values.fixpoint import FixpointMemo
 from torchlint.analysis.values.following import as_followed
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
+from torchlint.analysis.values.semantics import arrays, devices, models, operators, tensors
+from torchlint.analysis.values.semantics.device_evidence import GRADIENT, DeviceEvidence
 from torchlint.analysis.values.stores import AttributeStores, is_own
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 from torchlint.project.followed import ASSUMED
@@ -40,7 +41,7 @@ class Evaluator:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.memo = FixpointMemo()
-        self.classes = Classes(self)
+        self.classes = LocalClasses(self)
         self.functions = Functions(self, self.classes)
         self.device_evidence = DeviceEvidence(self)
         self.parameters = Parameters(self, self.functions, self.classes)

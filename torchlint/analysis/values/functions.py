@@ -15,7 +15,7 @@ from torchlint.knowledge.synchronization import DEVICE_BATCH_METHODS
 from torchlint.knowledge.tensors import FRAMEWORK_BASES
 
 if TYPE_CHECKING:
-    from torchlint.analysis.values.classes import Classes
+    from torchlint.analysis.values.classes import LocalClasses
     from torchlint.analysis.values.protocol import Values
 _OTHERS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 
@@ -47,7 +47,7 @@ class Callers(NamedTuple):
 class Functions:
     """Bodies, call sites and callees of the functions of one module."""
 
-    def __init__(self, values: Values, classes: Classes) -> None:
+    def __init__(self, values: Values, classes: LocalClasses) -> None:
         self._values, self._classes = values, classes
         self._code = values.code
         self._bodies: dict[cst.FunctionDef, Body] = {}
@@ -147,7 +147,7 @@ def _is_implicit(name: str) -> bool:
 class Parameters:
     """Values of parameters: from annotations, from ``self``, and from the arguments of all visible calls."""
 
-    def __init__(self, values: Values, functions: Functions, classes: Classes) -> None:
+    def __init__(self, values: Values, functions: Functions, classes: LocalClasses) -> None:
         self._values, self._functions, self._classes = values, functions, classes
         self._code = values.code
 

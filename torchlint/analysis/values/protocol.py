@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class DeviceEvidenceProtocol(Protocol):
-    """Evidence on devices; implemented by :mod:`torchlint.analysis.values.device_evidence`."""
+    """Evidence on devices; implemented by :mod:`torchlint.analysis.values.semantics.device_evidence`."""
 
     @property
     def on_accelerator(self) -> bool: ...

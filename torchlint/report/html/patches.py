@@ -29,8 +29,8 @@ def patch(finding: Finding, lines: Sequence[str]) -> Patch | None:
     fix = finding.fix
     if fix is None or any(e.span.end_line > len(lines) or e.cell != finding.cell for e in fix.edits):
         return None
-    from torchlint.run.fix import applied
-    from torchlint.run.fixer import file_diff
+    from torchlint.run.fixing.fix import applied
+    from torchlint.run.fixing.fixer import file_diff
 
     text = "\n".join(lines)
     try:

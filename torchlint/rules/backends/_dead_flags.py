@@ -11,8 +11,8 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import keyword, literal, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.move import Moves
-from torchlint.analysis.values.devices import device_of
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.semantics.devices import device_of
 from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:

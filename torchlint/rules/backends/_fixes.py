@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal
-from torchlint.analysis.things.backend_flag import Conflict
-from torchlint.analysis.things.flag_paths import BackendFlag
+from torchlint.analysis.things.flags.backend_flag import Conflict
+from torchlint.analysis.things.flags.paths import BackendFlag
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.knowledge import backends as known

@@ -11,7 +11,7 @@ from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.backend_flag import Conflict
+    from torchlint.analysis.things.flags.backend_flag import Conflict
 
 
 def is_intended(module: SourceModule, conflict: Conflict) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.flag_paths import BackendFlag
+    from torchlint.analysis.things.flags.paths import BackendFlag
 
 
 def location(module: SourceModule, flag: BackendFlag) -> str:

@@ -11,7 +11,7 @@ from torchlint.prefilter.needs import identifier_parts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from torchlint.analysis.things.flag_paths import BackendFlag
+    from torchlint.analysis.things.flags.paths import BackendFlag
 
 
 class BenchmarkVariableShapes(Rule):

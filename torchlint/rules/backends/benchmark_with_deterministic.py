@@ -13,7 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.things.backend_flag import Conflict
+    from torchlint.analysis.things.flags.backend_flag import Conflict
 
 _CHOOSE = (
     "cuDNN then benchmarks only its deterministic algorithms, which is slower than without `deterministic` and "
@@ -61,7 +61,7 @@ class BenchmarkWithDeterministic(Rule):
     @on.call(*SETTERS)
     def sets_both(self, call: cst.Call) -> None:
         """Check a call that may set both flags."""
-        from torchlint.analysis.things.backend_flag import BackendFlags
+        from torchlint.analysis.things.flags.backend_flag import BackendFlags
 
         if self.module.shared(BackendFlags).sets_both(call):
             from torchlint.rules.backends._fixes import resolve_call

@@ -11,7 +11,7 @@ from torchlint.prefilter.needs import any_of, identifier_parts, identifiers, of_
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from torchlint.analysis.things.backend_flag import Conflict
+    from torchlint.analysis.things.flags.backend_flag import Conflict
 
 
 class BenchmarkWithDeterministicAlgorithms(Rule):

@@ -13,7 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.things.flag_paths import BackendFlag
+    from torchlint.analysis.things.flags.paths import BackendFlag
 
 
 class DeterministicWithoutSeed(Rule):

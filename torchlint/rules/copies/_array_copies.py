@@ -9,8 +9,8 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, may_call, method
 from torchlint.analysis.things.lifetime import Lifetimes
 from torchlint.analysis.things.move import FirstMove, Moves
-from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import Kind, Value
+from torchlint.analysis.values.semantics.dtypes import dtype_of
 from torchlint.rules.copies._factories import Factories
 
 if TYPE_CHECKING:

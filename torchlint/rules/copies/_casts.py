@@ -9,8 +9,8 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import argument, literal, method, receiver
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import Move
-from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import Device, Kind, Value
+from torchlint.analysis.values.semantics.dtypes import dtype_of
 from torchlint.catalogue.views import CASTS, ENLARGING, SHARING
 from torchlint.knowledge.dtypes import SIZES
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES

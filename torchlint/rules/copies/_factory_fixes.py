@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, method
-from torchlint.analysis.values.dtypes import dtype_of
+from torchlint.analysis.values.semantics.dtypes import dtype_of
 from torchlint.catalogue.views import CASTS, SHAPES, functions
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller

@@ -11,7 +11,7 @@ from torchlint.rules.copies._casts import HostWork, HostWorks
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.loader import Loader
+    from torchlint.analysis.things.loading.loader import Loader
 
 
 class SampleCasts:

@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import positional
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.loader import Loader, Loaders
+from torchlint.analysis.things.loading.loader import DataLoaders, Loader
 from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge.decoding import DECODERS, FILE_DATASETS, HANDLES
 
@@ -32,7 +32,7 @@ class Decoding:
 
     @cached_property
     def _trained(self) -> set[cst.Call]:
-        loaders, heat = self._module.shared(Loaders), self._module.heat_analysis
+        loaders, heat = self._module.shared(DataLoaders), self._module.heat_analysis
         loops = (loop for loop in self._module.nodes_of(cst.For) if heat.loop_kind(loop) == "step")
         found = (loaders.iterated_by(loop.iter) for loop in loops if heat.trains(loop))
         return {loader.call for loader in found if loader is not None}

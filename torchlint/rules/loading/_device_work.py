@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal, method, receiver
-from torchlint.analysis.things.loader import Loader, Loaders
+from torchlint.analysis.things.loading.loader import DataLoaders, Loader
 from torchlint.analysis.things.move import Moves, names_accelerator
-from torchlint.analysis.values.devices import device_of, is_device_of
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.semantics.devices import device_of, is_device_of
 from torchlint.catalogue.views import FACTORIES
 from torchlint.knowledge.tensors import DATASET_BASES
 from torchlint.rules.loading._samples import SAMPLE_METHODS, Samples
@@ -70,7 +70,7 @@ class DeviceWorks:
                     yield DeviceWork(calls, name, workers)
 
     def _of_collates(self) -> Iterator[DeviceWork]:
-        for loader in self._module.shared(Loaders).all():
+        for loader in self._module.shared(DataLoaders).all():
             for function in self._samples.collates(loader) if loader.has_workers else ():
                 calls = self._calls(function, computes=True)
                 if calls:

@@ -1,4 +1,4 @@
-"""Loaders that are read once per epoch: where, and whether their datasets change in between."""
+"""DataLoaders that are read once per epoch: where, and whether their datasets change in between."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.loader import Loader, Loaders
+from torchlint.analysis.things.loading.loader import DataLoaders, Loader
 from torchlint.analysis.values.lattice import Kind
 from torchlint.model import Heat
 
@@ -31,7 +31,7 @@ class Epochs:
 
     @cached_property
     def _reads(self) -> dict[cst.Call, list[cst.BaseExpression]]:
-        loaders = self._module.shared(Loaders)
+        loaders = self._module.shared(DataLoaders)
         found: dict[cst.Call, list[cst.BaseExpression]] = {}
         for iterable in self._starts():
             loader = loaders.iterated_by(iterable)
@@ -97,7 +97,7 @@ class Epochs:
 
     def _through_loader(self, loader: Loader) -> Iterator[cst.CSTNode]:
         """The expressions ``loader.dataset``."""
-        loaders = self._module.shared(Loaders)
+        loaders = self._module.shared(DataLoaders)
         named = self._module.attributes_named("dataset")
         return (node for node in named if loaders.iterated_by(node.value) is loader)
 

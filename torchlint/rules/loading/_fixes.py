@@ -11,7 +11,7 @@ from torchlint.model import Fix, Safety
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.loader import Loader
+    from torchlint.analysis.things.loading.loader import Loader
 
 _KEPT = (
     "workers keep the state of their dataset and random numbers from one epoch to the next, and do not see what the "

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, positional
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.loader import Loader
+from torchlint.analysis.things.loading.loader import Loader
 from torchlint.analysis.values.lattice import Kind
 
 if TYPE_CHECKING:

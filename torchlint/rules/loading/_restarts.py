@@ -11,7 +11,7 @@ import libcst as cst
 from torchlint.analysis.heat.rounds import rounds
 from torchlint.analysis.syntax.calls import method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.loader import Loader, Loaders
+from torchlint.analysis.things.loading.loader import DataLoaders, Loader
 from torchlint.analysis.values.lattice import Kind
 from torchlint.model import Heat
 
@@ -41,7 +41,7 @@ class Restarts:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._loaders = module.shared(Loaders)
+        self._loaders = module.shared(DataLoaders)
 
     def at_call(self, call: cst.Call) -> Restart | None:
         """The restart that ``iter(loader)`` or ``loader.__iter__()`` is."""

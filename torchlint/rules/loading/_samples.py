@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.things.callables import called_function
-from torchlint.analysis.things.loader import Loader, Loaders
+from torchlint.analysis.things.loading.callables import called_function
+from torchlint.analysis.things.loading.loader import DataLoaders, Loader
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -20,7 +20,7 @@ class Samples:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._loaders = module.shared(Loaders)
+        self._loaders = module.shared(DataLoaders)
 
     def loaders_of(self, owner: cst.ClassDef) -> list[Loader]:
         """The loaders of the file whose dataset is an instance of a class."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.things.callables import called_function
-from torchlint.analysis.things.loader import Loader
+from torchlint.analysis.things.loading.callables import called_function
+from torchlint.analysis.things.loading.loader import Loader
 from torchlint.analysis.values.lattice import Kind, Value
 
 if TYPE_CHECKING:

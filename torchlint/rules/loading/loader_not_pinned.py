@@ -12,8 +12,8 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.things.batch_uses import BatchUses
-    from torchlint.analysis.things.loader import Loader
+    from torchlint.analysis.things.loading.batch_uses import BatchUses
+    from torchlint.analysis.things.loading.loader import Loader
 
 
 _ASYNCHRONOUS = ", and move batches with `non_blocking=True`"

@@ -13,7 +13,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.things.loader import Loader
+    from torchlint.analysis.things.loading.loader import Loader
     from torchlint.rules.loading._restarts import Restart, Restarts
 
 

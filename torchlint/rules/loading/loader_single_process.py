@@ -11,7 +11,7 @@ from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from torchlint.analysis.things.loader import Loader
+    from torchlint.analysis.things.loading.loader import Loader
 
 
 class LoaderSingleProcess(Rule):

@@ -14,7 +14,7 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.analysis.things.loader import Loader
+    from torchlint.analysis.things.loading.loader import Loader
 
 
 class WorkersNotPersistent(Rule):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.analysis.things.device_choices import DeviceChoices
-from torchlint.analysis.things.device_in_scope import DevicesInScope
+from torchlint.analysis.things.cuda.device_choices import DeviceChoices
+from torchlint.analysis.things.cuda.device_in_scope import DevicesInScope
 from torchlint.knowledge import portability as known
 from torchlint.model import Evidence
 from torchlint.rules.portability._attribute_devices import AttributeDevices
@@ -13,7 +13,7 @@ from torchlint.rules.portability._hardcoded import Hardcoded
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.cuda_request import CudaRequest
+    from torchlint.analysis.things.cuda.request import CudaRequest
 
 _WHAT = {
     "method": "`.cuda()` needs CUDA",

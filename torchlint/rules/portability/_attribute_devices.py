@@ -8,8 +8,8 @@ import libcst as cst
 
 from torchlint.analysis.dominance import dominates
 from torchlint.analysis.syntax.calls import method, receiver
-from torchlint.analysis.things.device_choices import DeviceChoices
-from torchlint.analysis.things.device_in_scope import DevicesInScope
+from torchlint.analysis.things.cuda.device_choices import DeviceChoices
+from torchlint.analysis.things.cuda.device_in_scope import DevicesInScope
 from torchlint.analysis.values.lattice import Device
 from torchlint.knowledge.portability import MOVE_METHODS
 

@@ -9,7 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import bind, keyword, method, receiver
-from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.cuda.guards import CudaGuards
 from torchlint.knowledge.portability import LOAD_PARAMETERS
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import libcst as cst
 from torchlint.analysis.dominance import dominates, visible_names
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, method, receiver
-from torchlint.analysis.things.cuda_needs import CudaNeeds
-from torchlint.analysis.things.device_in_scope import DevicesInScope
+from torchlint.analysis.things.cuda.device_in_scope import DevicesInScope
+from torchlint.analysis.things.cuda.needs import CudaNeeds
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
@@ -27,7 +27,7 @@ from torchlint.rules.portability._hardcoded import Hardcoded
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.scopes.bindings import Binding
-    from torchlint.analysis.things.cuda_request import CudaRequest
+    from torchlint.analysis.things.cuda.request import CudaRequest
 
 _CPU = "without CUDA the code runs on the CPU instead of raising an error, and the GPU may be another one than before"
 _LOADED = "the loaded tensors are on the CPU, wherever else they are used"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.things.cuda_alternatives import CudaAlternatives
-from torchlint.analysis.things.cuda_guards import CudaGuards
-from torchlint.analysis.things.cuda_programs import CudaPrograms
-from torchlint.analysis.things.cuda_request import CudaRequest, CudaRequests
+from torchlint.analysis.things.cuda.alternatives import CudaAlternatives
+from torchlint.analysis.things.cuda.guards import CudaGuards
+from torchlint.analysis.things.cuda.programs import CudaPrograms
+from torchlint.analysis.things.cuda.request import CudaRequest, CudaRequests
 from torchlint.knowledge.tensors import LIGHTNING_BASES
 
 if TYPE_CHECKING:

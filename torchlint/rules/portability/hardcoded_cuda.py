@@ -9,7 +9,7 @@ from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from torchlint.analysis.things.cuda_request import CudaRequest
+    from torchlint.analysis.things.cuda.request import CudaRequest
 
 _CAUSE = "requests for CUDA"
 
@@ -52,7 +52,7 @@ class HardcodedCuda(Rule):
 
     def _is_wanted(self, request: CudaRequest) -> bool:
         """Whether the project says that it wants to run without CUDA, and nothing else here needs CUDA."""
-        from torchlint.analysis.things.cuda_needs import CudaNeeds
+        from torchlint.analysis.things.cuda.needs import CudaNeeds
 
         wanted = self.options.portable and not request.overridable
         return wanted and not self.module.shared(CudaNeeds).needed_around(request.node)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.things.cuda_guards import CudaGuards
+from torchlint.analysis.things.cuda.guards import CudaGuards
 from torchlint.analysis.things.move import Moves
 from torchlint.analysis.values.lattice import Kind
 from torchlint.model import Heat

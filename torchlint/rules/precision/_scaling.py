@@ -8,8 +8,8 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import Arguments, bind, literal, method, receiver
-from torchlint.analysis.values.dtypes import dtype_of
 from torchlint.analysis.values.lattice import Kind
+from torchlint.analysis.values.semantics.dtypes import dtype_of
 from torchlint.knowledge.precision import AUTOCASTS, GRAD_SCALERS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.read import Read, Reads
 from torchlint.analysis.values.lattice import Kind
-from torchlint.analysis.values.models import is_loss_name
+from torchlint.analysis.values.semantics.models import is_loss_name
 from torchlint.knowledge import synchronization as known
 from torchlint.rules.synchronization._required_reads import RequiredReads
 

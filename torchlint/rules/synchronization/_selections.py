@@ -12,7 +12,7 @@ from torchlint.analysis.syntax.walk import wording
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.read import Read
 from torchlint.analysis.things.traced import TracedCode
-from torchlint.analysis.values.models import is_loss_name
+from torchlint.analysis.values.semantics.models import is_loss_name
 from torchlint.catalogue.views import METADATA, SUMS
 from torchlint.rules.synchronization._repeated_reads import repeated_reads
 

@@ -10,8 +10,8 @@ import libcst as cst
 from torchlint.analysis.scopes.bindings import Binding, dotted
 from torchlint.analysis.syntax.calls import argument, keyword, literal, method, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch import Batch, Batches, Source
-from torchlint.analysis.things.loader import Loaders
+from torchlint.analysis.things.loading.batch import Batch, Batches, Source
+from torchlint.analysis.things.loading.loader import DataLoaders
 from torchlint.analysis.things.move import Move, Moves
 from torchlint.catalogue.functions import META_ATTRIBUTES, TENSOR_ATTRIBUTES
 from torchlint.catalogue.views import JOINING
@@ -48,7 +48,7 @@ class Uploads:
     def __init__(self, module: SourceModule) -> None:
         self._module = module
         self._batches = module.shared(Batches)
-        self._loaders = module.shared(Loaders)
+        self._loaders = module.shared(DataLoaders)
         self._synchronizing: dict[cst.CSTNode, bool] = {}  # loops
         self._containers: dict[tuple[str, cst.CSTNode | None, bool], bool] = {}
         self._imports = [str(binding.qualified) for binding in module.project_imports()]

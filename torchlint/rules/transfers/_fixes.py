@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
-from torchlint.analysis.things.loader import Loader
+from torchlint.analysis.things.loading.loader import Loader
 from torchlint.catalogue.views import EVERYWHERE
 from torchlint.edit import pinning
 from torchlint.edit.editor import Editor, Unfixable, or_none

@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.batch import Batches
+from torchlint.analysis.things.loading.batch import Batches
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS
 from torchlint.analysis.values.content import in_device_context
 from torchlint.analysis.values.lattice import Device, Kind

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.things.loader import Loader, Loaders
+from torchlint.analysis.things.loading.loader import DataLoaders, Loader
 from torchlint.analysis.values.sources import sources
 from torchlint.knowledge.tensors import TRANSPARENT_ITERATORS
 
@@ -23,7 +23,7 @@ def iterated(module: SourceModule, iterable: cst.BaseExpression | None) -> list[
     inner = [call for call in found if isinstance(call, cst.Call) and _is_transparent(module, call)]
     if inner:
         return iterated(module, inner[0].args[0].value) if len(found) == 1 else []
-    loaders = module.shared(Loaders)
+    loaders = module.shared(DataLoaders)
     return [loaders.at(call) if isinstance(call, cst.Call) else None for call in found]
 
 

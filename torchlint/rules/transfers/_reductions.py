@@ -9,7 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import chain, literal, positional
 from torchlint.analysis.things.move import Move, Moves
-from torchlint.analysis.values.device_evidence import GRADIENT
+from torchlint.analysis.values.semantics.device_evidence import GRADIENT
 from torchlint.catalogue.views import ENLARGING, FORMS, REDUCING
 from torchlint.knowledge.transfers import REDUCING_FUNCTIONS
 from torchlint.model import Heat

@@ -1,0 +1,1 @@
+"""Data loaders, batches, and where these go."""

@@ -1,0 +1,1 @@
+"""What functions, methods, attributes and operators of libraries give."""

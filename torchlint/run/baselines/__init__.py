@@ -1,0 +1,1 @@
+"""Baselines: findings that a project accepts for now."""

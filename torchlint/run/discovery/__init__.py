@@ -1,0 +1,1 @@
+"""Which files a run lints, and what is linted for them."""

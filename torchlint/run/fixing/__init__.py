@@ -1,0 +1,1 @@
+"""Changes of files: fixes, and comments that suppress findings."""

@@ -1,0 +1,1 @@
+"""Linting of one file."""

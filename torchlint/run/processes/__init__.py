@@ -1,0 +1,1 @@
+"""Linting in several processes."""

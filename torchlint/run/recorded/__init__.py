@@ -1,0 +1,1 @@
+"""What earlier runs of programs have shown."""

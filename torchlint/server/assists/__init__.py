@@ -1,0 +1,1 @@
+"""What the client is offered for a place or a document."""

@@ -1,0 +1,1 @@
+"""The texts of open documents, and places in them."""
