@@ -25,8 +25,8 @@ def events(contents: Mapping[str, bytes]) -> list[Event]:
     """What happens in the files of a project, in order."""
     found = []
     for one in solve(contents).happened:
-        node, form, state = one.happening.node, one.happening.form, one.state
-        path, line, column = one.happening.path, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-        what = form.kind, one.happening.what, state.phase.value, state.rare, state.option, state.assumed
+        node, form, state = one.event.node, one.event.form, one.state
+        path, line, column = one.event.path, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        what = form.kind, one.event.what, state.phase.value, state.rare, state.option, state.assumed
         found.append(((path, line, column), Event(path, line, *what)))
     return [event for _, event in sorted(found, key=lambda each: (each[0], each[1][2:4]))]

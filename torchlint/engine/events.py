@@ -18,7 +18,7 @@ from torchlint.project.followed import ASSUMED, FollowedEvent, Range
 class Occurrence(NamedTuple):
     """What happens at a place, and where in the program it happens most often."""
 
-    happening: Event
+    event: Event
     state: Often
     frame: Frame
     region: Region
@@ -27,11 +27,11 @@ class Occurrence(NamedTuple):
     def is_action(self) -> bool:
         """Whether the host reads in a loop in which it acts in an environment."""
         loop = self.region.loop()
-        return self.happening.form is forms.READ_METHOD and loop is not None and loop.acts
+        return self.event.form is forms.READ_METHOD and loop is not None and loop.acts
 
     def origin(self, frequency: Frequency) -> str:
         """What is copied: a ``batch``, an ``array``, what was ``read`` before, ``made`` in the step or ``constant``."""
-        origin = self.happening.origin
+        origin = self.event.origin
         if origin is None or origin.kind != "made":
             return origin.kind if origin is not None else ""
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
@@ -42,11 +42,11 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
     """Everything that happens, each place and form once."""
     best: dict[tuple[str, int, int, str, str], Occurrence] = {}
     for frame in frequency.frames:
-        for (kind, place), happening in frame.happenings.items():
+        for (kind, place), event in frame.events.items():
             state = frequency.of(frame, place.region)
-            key = (happening.path, place.line, place.column, kind, happening.what)
+            key = (event.path, place.line, place.column, kind, event.what)
             if key not in best or state.rank > best[key].state.rank:
-                best[key] = Occurrence(happening, state, frame, place.region)
+                best[key] = Occurrence(event, state, frame, place.region)
     yield from best.values()
 
 
@@ -62,7 +62,7 @@ def events_of_files(
     statements: dict[str, list[tuple[int, int]]] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     for one in happened:
-        state, node, path = one.state, one.happening.node, one.happening.path
+        state, node, path = one.state, one.event.node, one.event.path
         if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
             continue
         if path not in statements:
@@ -72,8 +72,8 @@ def events_of_files(
         found[path].add(
             FollowedEvent(
                 place,
-                one.happening.form.key,
-                one.happening.what,
+                one.event.form.key,
+                one.event.what,
                 phase,
                 state.option or "",
                 one.origin(frequency),

@@ -174,21 +174,21 @@ def _copies(
     feeds: dict[str, dict[Range, FollowedFeed]] = defaultdict(dict)
     origins: dict[ast.AST, set[Origin | None]] = defaultdict(set)  # of all that they ever copy
     for frame in frequency.frames:
-        for (kind, place), happening in frame.happenings.items():
+        for (kind, place), event in frame.events.items():
             if kind == "copy":
-                origins[happening.node].add(happening.origin)
-            origin, often = happening.origin, frequency.of(frame, place.region)
+                origins[event.node].add(event.origin)
+            origin, often = event.origin, frequency.of(frame, place.region)
             seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
-            if kind != "copy" or origin is None or seldom or not isinstance(happening.node, ast.expr):
+            if kind != "copy" or origin is None or seldom or not isinstance(event.node, ast.expr):
                 continue
             if origin.kind == "batch" and isinstance(origin.node, ast.Call) and not origin.frame.module.library:
-                by = happening.what if happening.form is forms.BY_LIBRARY else ""
-                feed = FollowedFeed(range_of(origin.node), happening.path, place.line, often.phase.value, by)
+                by = event.what if event.form is forms.BY_LIBRARY else ""
+                feed = FollowedFeed(range_of(origin.node), event.path, place.line, often.phase.value, by)
                 known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
                 if known.phase != Phase.TRAINING.value:
                     feeds[origin.frame.module.path][feed.place] = feed
-            if happening.form is forms.BLOCKING:
-                nodes[happening.path, happening.node].add(origin.kind)
+            if event.form is forms.BLOCKING:
+                nodes[event.path, event.node].add(origin.kind)
     for (path, node), kinds in nodes.items():
         what = _copied(kinds, origins[node])
         if what is not None:

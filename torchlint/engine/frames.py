@@ -161,7 +161,7 @@ class Frame:
         self.function, self.module, self.name = function, module, name
         self.root = Region(None, "root", None)
         self.regions: dict[Hashable, Region] = {}
-        self.happenings: dict[tuple[str, Place], Event] = {}
+        self.events: dict[tuple[str, Place], Event] = {}
         self.calls: dict[Call, int] = {}  # with their lines
         self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`, `fetch`
         self.receiver: Object | None = None

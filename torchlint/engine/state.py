@@ -146,7 +146,7 @@ class State:
             form, name = (BY_LIBRARY, scope.module.library) if form.kind == COPY else (form, name)
         place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
         what = form.named(name)
-        self.frame.happenings.setdefault((form.kind, place), Event(path, node, form, what, origin))
+        self.frame.events.setdefault((form.kind, place), Event(path, node, form, what, origin))
 
     def reads(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host uses the content of every tensor in a value."""
