@@ -227,12 +227,8 @@ class Calls:
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         assumed = self._state.assuming and not function.scope.module.library
-        kind = (
-            (receiver, _data(function, names))
-            if assumed
-            else tuple((name, key(value)) for name, value in names.items())
-        )
-        place = (function.node, within, self._state.worker, kind)
+        kinds = _data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
+        place = (function.node, within, self._state.worker, receiver, kinds)
         frame = self._state.frames.get(place)
         if frame is None:
             peers = self._peers[function.node, within, assumed]
