@@ -344,11 +344,11 @@ class Calls:
 
 
 def _data(function: Function, names: dict[str, Value]) -> Hashable:
-    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that ``*`` and ``**`` take."""
+    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that a wrapper passes on."""
     data = ((name, value) for name, value in names.items() if value.kind in _DATA)
     kinds = tuple((name, value.kind, value.sure, value.device is Place.HOST) for name, value in data)
-    others = (function.node.args.vararg, function.node.args.kwarg)
-    return kinds, tuple(key(names[each.arg]) for each in others if each is not None)
+    args, named = function.node.args.vararg, function.node.args.kwarg
+    return (kinds, key(names[args.arg]), key(names[named.arg])) if args is not None and named is not None else kinds
 
 
 def _widen(frame: Frame, names: dict[str, Value]) -> None:
