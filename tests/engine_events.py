@@ -23,10 +23,11 @@ class Event(NamedTuple):
 
 def events(contents: Mapping[str, bytes]) -> list[Event]:
     """What happens in the files of a project, in order."""
-    found = []
+    found: list[tuple[int, Event]] = []
     for one in solve(contents).happened:
         node, form, state = one.event.node, one.event.form, one.state
-        path, line, column = one.event.path, getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-        what = form.kind, one.event.what, state.phase.value, state.rare, state.option, state.assumed
-        found.append(((path, line, column), Event(path, line, *what)))
-    return [event for _, event in sorted(found, key=lambda each: (each[0], each[1][2:4]))]
+        path, line = one.event.path, getattr(node, "lineno", 0)
+        what, phase = one.event.what, state.phase.value
+        event = Event(path, line, form.kind, what, phase, state.rare, state.option, state.assumed)
+        found.append((getattr(node, "col_offset", 0), event))
+    return [event for _, event in sorted(found, key=lambda each: (*each[1][:2], each[0], *each[1][2:4]))]

@@ -36,7 +36,7 @@ def test_what_is_recognized_by_its_form_ends_the_graph(code: str) -> None:
 
 
 SETTINGS = {
-    **{(EXPRESSIONS[name], setting): why for name, why in TABLE.items() for setting in why.unless},
+    **{(EXPRESSIONS[name], setting): TABLE[name] for name in EXPRESSIONS for setting in TABLE[name].unless},
     **{(code, setting): None for code, setting in graph_breaks.FORMS.items() if setting},
 }
 ONE_FOR_EACH = first_of_each_kind(SETTINGS, lambda case: [(SETTINGS[case], case[1])])

@@ -14,6 +14,7 @@ from torchlint.config.config import Config
 from torchlint.model import FileResult, Safety
 from torchlint.run import session
 from torchlint.run.fixing.fixer import fix_text
+from torchlint.solution import solve
 
 Layout = Callable[[str, int], str]
 PLAN = session.plan(Config(select=("ALL",), preview=True, time_limit=0))
@@ -191,3 +192,57 @@ def test_more_branches_than_python_compiles_are_one_error_that_says_where_and_wh
     assert (finding.rule, finding.span.line) == ("TL000", 5008)
     for words in ("2500 `elif`", "too deeply", "dictionary", "exclude"):
         assert words in finding.message
+
+
+PART = f"""{HEAD}
+import shared
+
+
+class Block(nn.Module):
+    def __init__(self, width=4, act=None):
+        super().__init__()
+        self.act = act or nn.ReLU()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor):
+        return self.act(self.linear(x))
+
+
+class Net(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.one, self.two = Block(width), Block(width, nn.GELU())
+
+    def forward(self, x: torch.Tensor):
+        return shared.head(self.two(self.one(x)))
+"""
+PROGRAM = """
+model = Net().cuda()
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in DataLoader(torch.randn(32, 4)):
+    loss = model(x.cuda()).mean()
+    loss.backward()
+    opt.step()
+"""
+SHARED = "def head(x):\n    return x.sum(dim=0)\n"
+
+
+def units(**files: str) -> int:
+    """The statements and calls that following some files takes, which a module `shared` connects."""
+    return solve({f"{name}.py": text.encode() for name, text in {**files, "shared": SHARED}.items()}).work
+
+
+@pytest.mark.parametrize("program", ["", PROGRAM], ids=["libraries", "programs"])
+def test_the_work_of_following_grows_as_the_connected_files_do(program: str) -> None:
+    counts = [units(**{f"part_{number}": PART + program for number in range(copies)}) for copies in (1, 2, 4, 8)]
+    assert counts[0] > 20
+    assert is_even(counts[:3])
+    assert is_even(counts[1:])
+
+
+def test_a_class_of_a_library_that_is_used_in_many_places_is_followed_as_one() -> None:
+    def used(times: int) -> int:
+        uses = "".join(f"        self.block_{number} = Block({number})\n" for number in range(times))
+        return units(net=PART.replace("        self.one,", f"{uses}        self.one,"))
+
+    assert used(22) - used(2) <= 20 * 6  # the assignment, the call and that of `super`, at most twice

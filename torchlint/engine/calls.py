@@ -228,12 +228,8 @@ class Calls:
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         assumed = self._state.assuming and not function.scope.module.library
-        kind = (
-            (receiver, _data(function, names))
-            if assumed
-            else tuple((name, key(value)) for name, value in names.items())
-        )
-        place = (function.node, within, self._state.worker, kind)
+        kinds = _data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
+        place = (function.node, within, self._state.worker, receiver, kinds)
         frame = self._state.frames.get(place)
         if frame is None:
             peers = self._peers[function.node, within, assumed]
@@ -349,11 +345,11 @@ class Calls:
 
 
 def _data(function: Function, names: dict[str, Value]) -> Hashable:
-    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that ``*`` and ``**`` take."""
+    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that a wrapper passes on."""
     data = ((name, value) for name, value in names.items() if value.kind in _DATA)
     kinds = tuple((name, value.kind, value.sure, value.device is Device.HOST) for name, value in data)
-    others = (function.node.args.vararg, function.node.args.kwarg)
-    return kinds, tuple(key(names[each.arg]) for each in others if each is not None)
+    args, named = function.node.args.vararg, function.node.args.kwarg
+    return (kinds, key(names[args.arg]), key(names[named.arg])) if args is not None and named is not None else kinds
 
 
 def _widen(frame: Frame, names: dict[str, Value]) -> None:

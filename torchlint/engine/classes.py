@@ -104,7 +104,7 @@ class Classes:
         return value
 
     def assumed(self, class_: Class) -> Value:
-        """The object of a class whose methods are called by assumption: as its users make it, or without arguments."""
+        """The object on which methods are called by assumption: as its users make it, or without arguments."""
         if class_ not in self._assumed:
             making = self._state.new_frame(class_.scope.module, "<made>")
             making.assumed = True
