@@ -20,6 +20,7 @@ from torchlint.engine.values import (
     Kind,
     Value,
     leaves,
+    sequence,
     tensor,
 )
 from torchlint.knowledge import following as known
@@ -369,6 +370,8 @@ def _either(one: Value, other: Value) -> Value:
     """One argument or the other; what may also be None, or anything, decides no condition."""
     if one is other or _known(one) == _known(other):
         return one
+    if one.kind is other.kind is Kind.TUPLE and len(one.items) == len(other.items):
+        return sequence([_either(*each) for each in zip(one.items, other.items, strict=True)])
     joined = join(one, other)
     if any(value.kind is Kind.UNKNOWN or value.is_none for value in (one, other)):
         return UNKNOWN if joined.kind in PLAIN else joined.or_none()
