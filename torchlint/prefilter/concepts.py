@@ -37,7 +37,7 @@ MOVE = text_pattern(
 _DEVICES = identifier_parts("dev", "cuda", "gpu", "rank")
 _DEVICE = rf"[^()]{{0,200}}?(?:(?i:dev|cuda|gpu|rank)|[\"'](?:cuda|{'|'.join(OTHER_ACCELERATORS)}))"
 _VARIABLE = r"\s*(?!\w*dtype)\w+\s*[,)]"  # to which a device may have been assigned
-# Something is moved to an accelerator. Matches every move that `analysis.values.device_evidence` recognizes.
+# Something is moved to an accelerator. Matches every move that `analysis.values.semantics.device_evidence` recognizes.
 ON_ACCELERATOR = any_of(
     of_library(["cuda"]),
     text_pattern(rf"{_POINT}to[\s\\]*\((?:{_DEVICE}|{_VARIABLE})", identifiers("to")),
