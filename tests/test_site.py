@@ -43,7 +43,7 @@ def test_links_that_leave_the_documentation_lead_to_the_repository(page: str, te
     [
         ("fixes.md", "docs/fixes.md"),
         ("rules/sync-in-hot-loop.md", "torchlint/rules/synchronization/sync_in_hot_loop.md"),
-        ("rules/syntax-error.md", "torchlint/run/syntax_error.md"),
+        ("rules/syntax-error.md", "torchlint/run/rules/syntax_error.md"),
         ("options.md", "scripts/reference.py"),
         ("changelog.md", "CHANGELOG.md"),
     ],

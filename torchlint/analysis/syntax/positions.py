@@ -26,7 +26,6 @@ from torchlint.text.lines import Places, line_starts
 _TRIVIA = re.compile(r"(?:[ \t\f\r\n]|\\\r?\n|#[^\r\n]*)*")
 _SPACE = " \t\f\r\n\\"
 _WORD = re.compile(r"\w+")
-_LAST_WORD = re.compile(r"\w+\Z")
 _HEAD = re.compile(r"(?:async(?:\s|\\\r?\n)+)?(?:def|class)(?:\s|\\\r?\n)+(\w+)")
 
 
@@ -101,12 +100,11 @@ class Positions:
         owner = self._owner(name)
         start, end = self.extent(owner) if owner is not None else (0, len(self.whole))
         if isinstance(owner, cst.Attribute):
-            found = _LAST_WORD.search(self.whole, start, end)
-        elif isinstance(owner, (cst.FunctionDef, cst.ClassDef)) and owner.name is name:
+            return self._word_start(end), end
+        if isinstance(owner, (cst.FunctionDef, cst.ClassDef)) and owner.name is name:
             found = _HEAD.match(self.whole, start, end)
             return found.span(1) if found is not None else (start, end)
-        else:
-            found = re.compile(rf"\b{re.escape(name.value)}\b").search(self.whole, start, end)
+        found = re.compile(rf"\b{re.escape(name.value)}\b").search(self.whole, start, end)
         return found.span() if found is not None else (start, end)
 
     def _owner(self, node: cst.CSTNode) -> cst.CSTNode | None:
@@ -156,15 +154,19 @@ class Positions:
         owner = self._owner(node)
         if isinstance(owner, cst.Call) and closed + 1 == self.extent(owner)[1]:
             return None
-        before = self.whole[: self._before_trivia(opened)]
-        if isinstance(owner, cst.ClassDef) and _LAST_WORD.search(before, len(before) - 1):
+        before = self._before_trivia(opened)
+        if isinstance(owner, cst.ClassDef) and self._word_start(before) < before:
             return None
-        if isinstance(owner, cst.With) and before.endswith("with") and self._ends_header(closed + 1):
-            return None
+        if isinstance(owner, cst.With) and self.whole[self._word_start(before) : before] == "with":
+            return None if self.whole.startswith(":", self._after_trivia(closed + 1)) else (opened, closed + 1)
         return opened, closed + 1
 
-    def _ends_header(self, offset: int) -> bool:
-        return self.whole.startswith(":", self._after_trivia(offset))
+    def _word_start(self, end: int) -> int:
+        """Where the word begins that ends at an offset."""
+        start = end
+        while start and (self.whole[start - 1].isalnum() or self.whole[start - 1] == "_"):
+            start -= 1
+        return start
 
     def _after_trivia(self, offset: int) -> int:
         found = _TRIVIA.match(self.whole, offset)

@@ -18,7 +18,12 @@ _string = maker(cst.FormattedString, "start", "parts", "end")
 _EQUAL = maker(cst.AssignEqual)()
 _START = re.compile(r"([a-zA-Z]{0,2})(\"\"\"|'''|\"|')")
 _BETWEEN = re.compile(r"(?:[ \t\f\n]|\\\n|#[^\n]*\n)*")
-_ENDS = {quote: re.compile(rf"(?:[^\\]|\\.)*?{quote}", re.DOTALL) for quote in ('"""', "'''", '"', "'")}
+_REST = {  # of a literal, behind its opening quote
+    '"""': re.compile(r'[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:""")?', re.DOTALL),
+    "'''": re.compile(r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:''')?", re.DOTALL),
+    '"': re.compile(r'[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL),
+    "'": re.compile(r"[^'\\]*(?:\\.[^'\\]*)*'?", re.DOTALL),
+}
 # The text between replacement fields up to a backslash, a brace or a quote; and a backslash with what it escapes.
 _RUN = re.compile(r"[^{}\\\"']+")
 _ESCAPED = re.compile(r"\\N\{[^}]*\}|\\[^{}]|\\", re.DOTALL)
@@ -27,6 +32,7 @@ _IN_FIELD = re.compile(r"[^\"'#()\[\]{}!:=<>]+|[!=<>]=|#[^\n]*|.", re.DOTALL)
 _AFTER_EQUAL = re.compile(r"=\s*(?=[!:}])")
 _PREFIX = re.compile(r"(?<!\w)[a-zA-Z]{1,2}\Z")
 
+_Match = Callable[[str, int], "re.Match[str] | None"]
 Convert = Callable[[int, int], Node]  # of the text between two offsets to the node of an expression
 Placed = Callable[[Node, int, int], None]  # a string that has been made, and the offsets of its text
 
@@ -56,7 +62,7 @@ class Strings:
             found.append((self._literal(), start))
             end = self._place
             self._placed(found[-1][0], start, end)
-            self._place = self._match(_BETWEEN).end()
+            self._place = self._next(_BETWEEN.match).end()
         node, _ = found.pop()
         while found:
             left, start = found.pop()
@@ -64,22 +70,22 @@ class Strings:
             self._placed(node, start, end)
         return node
 
-    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        found = pattern.match(self._given, self._place)
+    def _next(self, match: _Match) -> re.Match[str]:
+        found = match(self._given, self._place)
         if found is None:
             raise ValueError(self._given)
         return found
 
     def _literal(self) -> Node:
         start = self._place
-        head = self._match(_START)
+        head = self._next(_START.match)
         self._place = head.end()
         prefix, quote = head[1].lower(), head[2]
         if "f" in prefix:
             parts = self._parts(quote, raw="r" in prefix)
             self._place += len(quote)
             return _string(head[0], parts, quote)
-        self._place = self._match(_ENDS[quote]).end()
+        self._place = self._next(_REST[quote].match).end()
         return simple(self._given[start : self._place])
 
     # -- f-strings -------------------------------------------------------------------------------
@@ -88,7 +94,7 @@ class Strings:
         """Texts and replacement fields up to the closing quote, or to the brace that ends a format specification."""
         parts: list[Any] = []
         begun = self._place
-        escaped = _ESCAPED_IN_RAW if raw else _ESCAPED
+        escaped = _ESCAPED_IN_RAW.match if raw else _ESCAPED.match
         while not self._given.startswith(quote, self._place):
             character = self._given[self._place : self._place + 1]
             if character in "{}" and quote != "}" and self._given.startswith(character * 2, self._place):
@@ -100,7 +106,7 @@ class Strings:
             elif character in "\"'":
                 self._place += 1
             else:
-                self._place = self._match(escaped if character == "\\" else _RUN).end()
+                self._place = self._next(escaped if character == "\\" else _RUN.match).end()
         self._end_text(parts, begun)
         return parts
 
@@ -116,7 +122,7 @@ class Strings:
         equal = conversion = spec = None
         if self._given[self._place] == "=":
             equal = _EQUAL
-            self._place = self._match(_AFTER_EQUAL).end()
+            self._place = self._next(_AFTER_EQUAL.match).end()
         if self._given[self._place] == "!":
             conversion = self._given[self._place + 1]
             self._place += 2
@@ -132,7 +138,7 @@ class Strings:
         """Go to the end of the expression of a replacement field."""
         level = 0
         while True:
-            token = self._match(_IN_FIELD)[0]
+            token = self._next(_IN_FIELD.match)[0]
             if token in "\"'":
                 self._skip_literal()
                 continue
