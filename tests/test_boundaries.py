@@ -71,8 +71,8 @@ def test_a_file_without_pytorch_is_linted_without_libcst(tmp_path: Path) -> None
 def test_where_nothing_is_found_nothing_that_repairs_is_loaded() -> None:
     code = (
         "import re, sys, torchlint\n"
-        "from torchlint import rule\nfrom torchlint.run.rules import registry\nfrom torchlint.config.config import Config\n"
-        "rules = registry.load()\n"
+        "from torchlint import rule\nfrom torchlint.run.rules import registry\n"
+        "from torchlint.config.config import Config\nrules = registry.load()\n"
         "def found(one, example):\n"
         "    text = re.findall(r'```python\\n(.*?)```', rule.info(one).documentation, re.DOTALL)[example]\n"
         "    return torchlint.lint_source(text, 'x.py', Config(select=(one.id,))).findings\n"
