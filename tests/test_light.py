@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+import itertools
+from contextlib import suppress
+
 import libcst as cst
 import pytest
 
 from tests.trees import different_nodes
 from tests.written import Written
 from torchlint.analysis.module import SourceModule
+from torchlint.analysis.syntax.from_ast.strings import Strings
 from torchlint.analysis.syntax.walk import descendants
 
 ODD = [
@@ -177,3 +181,10 @@ def test_a_name_that_a_function_declares_global_is_known_without_opening_it() ->
     module = SourceModule.parse(text, "x.py", layout=False)
     [call] = module.nodes_of(cst.Call, {"zeros"})
     assert module.qualified(call.func) == "numpy.zeros"
+
+
+def test_text_that_is_no_string_is_refused_and_never_read_for_ever() -> None:
+    for rest in itertools.product("f'\"{}!:=a\\", repeat=4):
+        text = f"f'{''.join(rest)}"
+        with suppress(ValueError):
+            Strings(text, lambda *_: None, lambda *_: None).whole()

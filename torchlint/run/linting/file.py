@@ -1,4 +1,4 @@
-"""The engine: lints the bytes of one file.
+"""Lints the bytes of one file.
 
 Prefilters run first, so that a file in which no rule can find anything is neither decoded nor parsed. An error in the
 file is a finding (``TL000``); an error in torchlint is a problem, and other rules and files are not affected.

@@ -70,6 +70,10 @@ class Strings:
             self._placed(node, start, end)
         return node
 
+    def _here(self) -> str:
+        """The next character; empty at the end."""
+        return self._given[self._place : self._place + 1]
+
     def _next(self, match: _Match) -> re.Match[str]:
         found = match(self._given, self._place)
         if found is None:
@@ -96,7 +100,9 @@ class Strings:
         begun = self._place
         escaped = _ESCAPED_IN_RAW.match if raw else _ESCAPED.match
         while not self._given.startswith(quote, self._place):
-            character = self._given[self._place : self._place + 1]
+            character = self._here()
+            if not character:
+                raise ValueError(self._given)
             if character in "{}" and quote != "}" and self._given.startswith(character * 2, self._place):
                 self._place += 2
             elif character == "{":
@@ -120,16 +126,16 @@ class Strings:
         self._skip_expression()
         expression = self._convert(start, self._place)
         equal = conversion = spec = None
-        if self._given[self._place] == "=":
+        if self._here() == "=":
             equal = _EQUAL
             self._place = self._next(_AFTER_EQUAL.match).end()
-        if self._given[self._place] == "!":
-            conversion = self._given[self._place + 1]
+        if self._here() == "!":
+            conversion = self._given[self._place + 1 : self._place + 2]
             self._place += 2
-        if self._given[self._place] == ":":
+        if self._here() == ":":
             self._place += 1
             spec = self._parts("}", raw=raw)
-        if not self._given.startswith("}", self._place):
+        if self._here() != "}":
             raise ValueError(self._given)
         self._place += 1
         return _field(expression, conversion, spec, equal)
