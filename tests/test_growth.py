@@ -113,6 +113,7 @@ def lint(text: str) -> FileResult:
 
 def assert_grows_evenly(work: Callable[[str], object], layout: Layout, code: str, first: int = 6) -> None:
     """Twice as many repetitions cost hardly more than twice as many calls."""
+    work(layout(code, 2))  # imports what it needs
     counts = [calls(partial(work, layout(code, count))) for count in (first, 2 * first, 4 * first)]
     assert counts[1] > counts[0]
     assert is_even(counts), counts

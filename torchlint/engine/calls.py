@@ -8,19 +8,18 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
+from torchlint.engine.assumed import kinds_of_data, widen
 from torchlint.engine.frames import Frame, Function, Scope
 from torchlint.engine.parameters import Parameters
 from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import (
     NONE,
-    PLAIN,
     UNKNOWN,
     Device,
     Kind,
     Value,
     leaves,
-    sequence,
     tensor,
 )
 from torchlint.knowledge import following as known
@@ -229,7 +228,9 @@ class Calls:
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         assumed = self._state.assuming and not function.scope.module.library
-        kinds = _data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
+        kinds = (
+            kinds_of_data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
+        )
         place = (function.node, within, self._state.worker, receiver, kinds)
         frame = self._state.frames.get(place)
         if frame is None:
@@ -237,7 +238,7 @@ class Calls:
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
             self._state.frames[place] = frame
         if assumed:
-            _widen(frame, names)
+            widen(frame, names)
         return frame
 
     def _entry(self, function: Function, node: ast.AST) -> int:
@@ -345,39 +346,6 @@ class Calls:
         return self._losses[node]
 
 
-def _data(function: Function, names: dict[str, Value]) -> Hashable:
-    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that a wrapper passes on."""
-    data = ((name, value) for name, value in names.items() if value.kind in _DATA)
-    kinds = tuple((name, value.kind, value.sure, value.device is Device.HOST) for name, value in data)
-    args, named = function.node.args.vararg, function.node.args.kwarg
-    return (kinds, key(names[args.arg]), key(names[named.arg])) if args is not None and named is not None else kinds
-
-
-def _widen(frame: Frame, names: dict[str, Value]) -> None:
-    """Join arguments with those that a function was called with before."""
-    for name, value in names.items():
-        held = frame.given.get(name)
-        joined = value if held is None else _either(held, value)
-        if held is None or (joined is not held and _known(joined) != _known(held)):
-            frame.given[name], frame.widened = joined, True
-
-
-def _known(value: Value) -> Hashable:
-    return key(value), value.maybe_none
-
-
-def _either(one: Value, other: Value) -> Value:
-    """One argument or the other; what may also be None, or anything, decides no condition."""
-    if one is other or _known(one) == _known(other):
-        return one
-    if one.kind is other.kind is Kind.TUPLE and len(one.items) == len(other.items):
-        return sequence([_either(*each) for each in zip(one.items, other.items, strict=True)])
-    joined = join(one, other)
-    if any(value.kind is Kind.UNKNOWN or value.is_none for value in (one, other)):
-        return UNKNOWN if joined.kind in PLAIN else joined.or_none()
-    return joined
-
-
 def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     generates, losses = False, set[str]()
     stack: list[ast.AST] = list(getattr(node, "body", ())) if not isinstance(node, ast.Lambda) else []
@@ -396,6 +364,5 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
 
 
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
-_DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})
 _OPEN = frozenset({Kind.UNKNOWN, Kind.INSTANCE, Kind.LIBRARY_MODULE})  # whose methods may be those of the project

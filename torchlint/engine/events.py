@@ -12,7 +12,7 @@ from torchlint.engine.frames import Event, Frame, Region
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, FollowedEvent, Range
+from torchlint.project.followed import ASSUMED, FollowedEvent, Range, range_of
 
 
 class Occurrence(NamedTuple):
@@ -48,11 +48,6 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
             if key not in best or state.rank > best[key].state.rank:
                 best[key] = Occurrence(event, state, frame, place.region)
     yield from best.values()
-
-
-def range_of(node: ast.expr | ast.stmt) -> Range:
-    """The range of an expression or a statement."""
-    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def events_of_files(

@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from torchlint.engine.events import Occurrence, events_of_files, range_of
+from torchlint.engine.events import Occurrence, events_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.state import State
@@ -22,6 +22,7 @@ from torchlint.project.followed import (
     Range,
     Unfollowed,
     digest,
+    range_of,
 )
 
 _NEVER = "not with the default options"

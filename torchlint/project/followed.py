@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
 Range = tuple[int, int, int, int]
+
+
+class Place(Protocol):
+    """Where something is, as :mod:`ast` says it: lines count from 1, columns from 0, in UTF-8 bytes."""
+
+    @property
+    def lineno(self) -> int: ...  # noqa: D102
+    @property
+    def col_offset(self) -> int: ...  # noqa: D102
+    @property
+    def end_lineno(self) -> int | None: ...  # noqa: D102
+    @property
+    def end_col_offset(self) -> int | None: ...  # noqa: D102
+
+
+def range_of(place: Place) -> Range:
+    """The range of an expression or a statement."""
+    return place.lineno, place.col_offset, place.end_lineno or place.lineno, place.end_col_offset or place.col_offset
+
+
 # Where nothing is known to call a function, which would run in every step.
 ASSUMED = "assumed"
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows

@@ -55,7 +55,6 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self._starts = line_starts(text)
-        self._length = len(text)
 
     def span(self, start: int, end: int) -> Span:
         """The span between two offsets."""
@@ -65,9 +64,9 @@ class Places:
         """The offsets of a span."""
         return self._starts[span.line - 1] + span.column - 1, self._starts[span.end_line - 1] + span.end_column - 1
 
-    def of_lines(self, first: int, last: int) -> tuple[int, int]:
-        """The offsets of these lines, including the newline at the end of the last one."""
-        return self._starts[first - 1], self._starts[last] if last < len(self._starts) else self._length
+    def start(self, line: int) -> int:
+        """The offset at which a line begins."""
+        return self._starts[line - 1]
 
     def _place(self, offset: int) -> tuple[int, int]:
         line = bisect_right(self._starts, offset)

@@ -33,7 +33,7 @@ class FollowedNodes:
 
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
-        return self._tensors.get(self._range(node)) if self._tensors else None
+        return self._tensors.get(self._positions().range(node)) if self._tensors else None
 
     @property
     def follows_programs(self) -> bool:
@@ -54,11 +54,11 @@ class FollowedNodes:
 
     def copy(self, call: cst.CSTNode) -> str | None:
         """What a call copies to the device in every step while the host waits, as ``FollowedFile`` names it."""
-        return self._copies.get(self._range(call)) if self._copies else None
+        return self._copies.get(self._positions().range(call)) if self._copies else None
 
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
         """Where the batches of the loader that a call makes are copied to the device in every step."""
-        return self._feeds.get(self._range(call)) if self._feeds else None
+        return self._feeds.get(self._positions().range(call)) if self._feeds else None
 
     def assume(self, node: cst.CSTNode) -> None:
         """Remember that what is known of an expression rests on the assumption that something calls its function."""
@@ -85,8 +85,5 @@ class FollowedNodes:
         """Why a normal run does not get to a node, in words; None if it does, or if that is not known."""
         if not self._unusual:
             return None
-        line, column, *_ = self._range(node)
+        line, column, *_ = self._positions().range(node)
         return next((why for place, why in self._unusual if place[:2] <= (line, column) < place[2:]), None)
-
-    def _range(self, node: cst.CSTNode) -> Range:
-        return self._positions().range(node)

@@ -15,13 +15,12 @@ from functools import cached_property
 import libcst as cst
 
 from torchlint.analysis.syntax.from_ast.parse import Made
-from torchlint.analysis.syntax.from_ast.source import Place
 from torchlint.analysis.syntax.tree import LazyBlock
 from torchlint.analysis.syntax.walk import children
 from torchlint.model import Span
-from torchlint.project.followed import Range
+from torchlint.project.followed import Place, Range, range_of
 from torchlint.text.comments import comments
-from torchlint.text.lines import Places, line_starts
+from torchlint.text.lines import Places
 
 _TRIVIA = re.compile(r"(?:[ \t\f\r\n]|\\\r?\n|#[^\r\n]*)*")
 _SPACE = " \t\f\r\n\\"
@@ -36,7 +35,6 @@ class Positions:
         self.whole = text
         self._places = Places(text)
         self._made, self._bodies, self._parents = made.places, made.bodies, parents
-        self._starts = line_starts(text)
         self._plain = text.isascii()
 
     def span(self, node: cst.CSTNode) -> Span:
@@ -55,7 +53,7 @@ class Positions:
     # -- offsets ---------------------------------------------------------------------------------
 
     def _offset(self, line: int, column: int) -> int:
-        start = self._starts[line - 1]
+        start = self._places.start(line)
         if self._plain:
             return start + column
         data = self.whole[start : start + column].encode("utf-8", "surrogatepass")
@@ -86,11 +84,11 @@ class Positions:
             span = self.span(node)
             start, end = self._column(span.line, span.column), self._column(span.end_line, span.end_column)
             return span.line, start, span.end_line, end
-        return _range(place)
+        return range_of(place)
 
     def _column(self, line: int, column: int) -> int:
         """The column, from 0 and in UTF-8 bytes, of one that counts characters from 1."""
-        start = self._starts[line - 1]
+        start = self._places.start(line)
         return len(self.whole[start : start + column - 1].encode())
 
     def _of_name(self, name: cst.Name, place: Place | None) -> tuple[int, int]:
@@ -122,7 +120,7 @@ class Positions:
                 body.statements()
         found: dict[Range, cst.BaseExpression] = {}
         for node, place in self._made.items():
-            if isinstance(place, ast.expr) and (here := _range(place)) in places:
+            if isinstance(place, ast.expr) and (here := range_of(place)) in places:
                 found[here] = node  # type: ignore[assignment]  # the outermost one, as parts are made before it
         return found
 
@@ -198,7 +196,3 @@ class Positions:
         indented = statement.body.__class__ in (cst.IndentedBlock, LazyBlock)  # type: ignore[attr-defined]
         first = body[0].lineno
         return place.lineno, max(place.lineno, first - 1) if indented else first
-
-
-def _range(place: Place) -> Range:
-    return place.lineno, place.col_offset, place.end_lineno or 0, place.end_col_offset or 0

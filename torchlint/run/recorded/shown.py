@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from torchlint.knowledge import forms
 from torchlint.knowledge.forms import Form
-from torchlint.project.followed import FollowedEvent, FollowedFile, FollowedStep, Range, digest
-from torchlint.run.recorded.shown_forms import Named, Tree, range_of
+from torchlint.project.followed import FollowedEvent, FollowedFile, FollowedStep, Range, digest, range_of
+from torchlint.run.recorded.shown_forms import Named, Tree
 
 OFTEN = 0.9  # the part of the steps from which on something happens in every step
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from torchlint.catalogue.functions import function_named
 from torchlint.knowledge import forms
 from torchlint.knowledge.forms import Form
-from torchlint.project.followed import Range
+from torchlint.project.followed import Range, range_of
 
 _MOVES = frozenset("to cuda type type_as float half double bfloat16 int long".split())
 _OF_DATA = frozenset("tensor as_tensor asarray new_tensor FloatTensor LongTensor Tensor".split())
@@ -21,11 +21,6 @@ class Named(NamedTuple):
 
     form: Form
     name: str = ""
-
-
-def range_of(node: ast.expr | ast.stmt) -> Range:
-    """The range of an expression or statement."""
-    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
 class Tree:

@@ -9,8 +9,9 @@ from typing import Any
 import libcst as cst
 
 from torchlint.analysis.syntax.from_ast.make import Node, maker, operators
-from torchlint.analysis.syntax.from_ast.source import Place, Source
+from torchlint.analysis.syntax.from_ast.source import Source
 from torchlint.analysis.syntax.from_ast.strings import Strings, is_simple, simple
+from torchlint.project.followed import Place
 
 BINARY_KINDS: dict[type[ast.AST], type[cst.BaseBinaryOp]] = {
     ast.Add: cst.Add,

@@ -11,11 +11,12 @@ import libcst as cst
 from torchlint.analysis.syntax import depth
 from torchlint.analysis.syntax.errors import SyntaxProblem, syntax_problem
 from torchlint.analysis.syntax.from_ast.make import Node
-from torchlint.analysis.syntax.from_ast.source import Place, Source
+from torchlint.analysis.syntax.from_ast.source import Source
 from torchlint.analysis.syntax.from_ast.statements import Statements, first_line
 from torchlint.analysis.syntax.identifiers import normalize
 from torchlint.analysis.syntax.tree import LazyBlock, LazyBody
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.project.followed import Place
 from torchlint.text.lines import line_starts
 from torchlint.text.trees import TREES
 

@@ -37,14 +37,6 @@ def _name(given: str | None) -> Node:
     return name(given) if given is not None else None
 
 
-def _of_value(maker: Expressions, node: ast.MatchValue) -> Node:
-    return _value(maker.of(node.value))
-
-
-def _of_singleton(_: Expressions, node: ast.MatchSingleton) -> Node:
-    return _singleton(name(repr(node.value)))
-
-
 def _of_sequence(maker: Expressions, node: ast.MatchSequence) -> Node:
     make = _tuple if maker.source.segment(node).startswith("(") else _list
     return make([_part(maker, part) for part in node.patterns])
@@ -74,16 +66,12 @@ def _of_as(maker: Expressions, node: ast.MatchAs) -> Node:
     return _as(pattern_of(maker, node.pattern) if node.pattern is not None else None, _name(node.name))
 
 
-def _of_or(maker: Expressions, node: ast.MatchOr) -> Node:
-    return _or([_alternative(pattern_of(maker, part)) for part in node.patterns])
-
-
 _PATTERNS: dict[type[ast.AST], Callable[[Expressions, Any], Node]] = {
-    ast.MatchValue: _of_value,
-    ast.MatchSingleton: _of_singleton,
+    ast.MatchValue: lambda maker, node: _value(maker.of(node.value)),
+    ast.MatchSingleton: lambda _, node: _singleton(name(repr(node.value))),
     ast.MatchSequence: _of_sequence,
     ast.MatchMapping: _of_mapping,
     ast.MatchClass: _of_class,
     ast.MatchAs: _of_as,
-    ast.MatchOr: _of_or,
+    ast.MatchOr: lambda maker, node: _or([_alternative(pattern_of(maker, part)) for part in node.patterns]),
 }

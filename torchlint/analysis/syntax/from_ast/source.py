@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
+
+from torchlint.project.followed import Place
 
 _QUOTED = re.compile(r"'[^'\\]*'|\"[^\"\\]*\"")
 _COMMENT = re.compile(r"#[^\n]*")
 _LINE_END = re.compile(r"\r\n|\r|\n")
-
-
-class Place(Protocol):
-    """Where something is, as :mod:`ast` says it: lines count from 1, columns from 0, in UTF-8 bytes."""
-
-    @property
-    def lineno(self) -> int: ...
-    @property
-    def col_offset(self) -> int: ...
-    @property
-    def end_lineno(self) -> int | None: ...
-    @property
-    def end_col_offset(self) -> int | None: ...
 
 
 class Part(NamedTuple):

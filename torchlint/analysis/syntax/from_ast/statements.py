@@ -19,7 +19,8 @@ from torchlint.analysis.syntax.from_ast.expressions import (
 )
 from torchlint.analysis.syntax.from_ast.make import Maker, Node, maker, operators
 from torchlint.analysis.syntax.from_ast.patterns import pattern_of
-from torchlint.analysis.syntax.from_ast.source import Part, Place, Source
+from torchlint.analysis.syntax.from_ast.source import Part, Source
+from torchlint.project.followed import Place
 
 _AUGMENTED = operators({operator: getattr(cst, f"{kind.__name__}Assign") for operator, kind in BINARY_KINDS.items()})
 _DOT = maker(cst.Dot)()

@@ -1,0 +1,44 @@
+"""The arguments of functions that are only assumed to be called: joined, but for what tells tensors apart."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from torchlint.engine.frames import Frame, Function
+from torchlint.engine.union import join, key
+from torchlint.engine.values import PLAIN, UNKNOWN, Device, Kind, Value, sequence
+
+_DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
+
+
+def kinds_of_data(function: Function, names: dict[str, Value]) -> Hashable:
+    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that a wrapper passes on."""
+    data = ((name, value) for name, value in names.items() if value.kind in _DATA)
+    kinds = tuple((name, value.kind, value.sure, value.device is Device.HOST) for name, value in data)
+    args, named = function.node.args.vararg, function.node.args.kwarg
+    return (kinds, key(names[args.arg]), key(names[named.arg])) if args is not None and named is not None else kinds
+
+
+def widen(frame: Frame, names: dict[str, Value]) -> None:
+    """Join arguments with those that a function was called with before."""
+    for name, value in names.items():
+        held = frame.given.get(name)
+        joined = value if held is None else _either(held, value)
+        if held is None or (joined is not held and _known(joined) != _known(held)):
+            frame.given[name], frame.widened = joined, True
+
+
+def _known(value: Value) -> Hashable:
+    return key(value), value.maybe_none
+
+
+def _either(one: Value, other: Value) -> Value:
+    """One argument or the other; what may also be None, or anything, decides no condition."""
+    if one is other or _known(one) == _known(other):
+        return one
+    if one.kind is other.kind is Kind.TUPLE and len(one.items) == len(other.items):
+        return sequence([_either(*each) for each in zip(one.items, other.items, strict=True)])
+    joined = join(one, other)
+    if any(value.kind is Kind.UNKNOWN or value.is_none for value in (one, other)):
+        return UNKNOWN if joined.kind in PLAIN else joined.or_none()
+    return joined
