@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -58,8 +59,12 @@ class Proof:
         """What may change because of the code around a place: nothing if no handler and no redefinition is there."""
         handled = any(guard.kind == "try" for guard in self._module.guards(place))
         handled = handled or any(map(self._may_handle, self._module.ancestors(place)))
-        redefined = self._module.redefines_torch or _TRACES.search(self._module.text)
-        return [*([HANDLED] if handled else []), *([REDEFINED] if redefined else [])]
+        return [*([HANDLED] if handled else []), *([REDEFINED] if self._redefined else [])]
+
+    @cached_property
+    def _redefined(self) -> bool:
+        """Whether calls of torch's functions may do more than torch's own do."""
+        return self._module.redefines_torch or _TRACES.search(self._module.text) is not None
 
     def _may_handle(self, around: cst.CSTNode) -> bool:
         """Whether a ``with`` may swallow errors or change what runs in it: none of torch's own does."""
@@ -69,7 +74,16 @@ class Proof:
 
     def with_new_memory(self) -> list[str]:
         """What may change if a tensor gets the memory of an array, or has it no longer: it cannot be resized."""
-        return [RESIZED] if _RESIZES.search(self._module.text) else []
+        return [RESIZED] if self._resizes else []
+
+    @cached_property
+    def _resizes(self) -> bool:
+        return _RESIZES.search(self._module.text) is not None
+
+    @cached_property
+    def _bound_out_of_sight(self) -> bool:
+        """Whether names may be bound by what no binding shows."""
+        return _OUT_OF_SIGHT.search(self._module.text) is not None
 
     # -- devices and dtypes ------------------------------------------------------------------------
 
@@ -175,7 +189,7 @@ class Proof:
 
     def _definitions(self, node: cst.BaseExpression) -> Sequence[Binding]:
         """All that a name may be bound to; nothing where code in a string may bind it as well."""
-        if not isinstance(node, cst.Name) or _OUT_OF_SIGHT.search(self._module.text):
+        if not isinstance(node, cst.Name) or self._bound_out_of_sight:
             return ()
         return self._module.definitions(node)
 
