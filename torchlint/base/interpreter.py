@@ -32,3 +32,16 @@ def no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def few_full_collections() -> Iterator[None]:
+    """Search all objects for garbage seldom, as in a process that ends soon: nearly all that is old is still needed."""
+    import gc
+
+    before = gc.get_threshold()
+    gc.set_threshold(*before[:2], 1000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from torchlint.base.interpreter import few_full_collections
 from torchlint.cli.output import (
     CLEAN,
     FAILED,
@@ -157,7 +158,7 @@ def _lint_paths(arguments: argparse.Namespace, paths: list[str], what: Plan) -> 
     prepared = _prepared(arguments, paths, found.files, what)
     files, given = (prepared.files, prepared.narrowing.contents) if prepared is not None else (found.files, None)
     with_recordings = recorded.reader(arguments, files, what, _lines, _content)
-    with _profiled(arguments), Bar(len(files), quiet=arguments.quiet) as bar:
+    with few_full_collections(), _profiled(arguments), Bar(len(files), quiet=arguments.quiet) as bar:
         options = {"jobs": arguments.jobs, "cache": _cache(arguments, what), "progress": bar.progress}
         run = session.run(files, what, given=given, **options)
     run = _with_what_was_found(run, found)
