@@ -76,8 +76,9 @@ class Rule:
     (:mod:`torchlint.groups`); without one it follows from the severity. A rule that names its group reports no finding
     above the severities of that group. ``about_evaluation = True`` keeps warnings in evaluation, where the findings of
     other rules are infos. ``about_reads = True`` makes findings infos that rest on the assumption that a tensor is on
-    the device, in functions that nothing is known to call. ``default = False`` is for rules that only a project can
-    decide about; a rule of the group ``preview`` is off anyway.
+    the device, in functions that nothing is known to call. ``about_steps = True`` makes a finding a warning, whatever
+    the group, where following the programs shows that every step of a training waits or copies there.
+    ``default = False`` is for rules that only a project can decide about; one of the group ``preview`` is off anyway.
 
     ``named`` is true for a rule that the configuration selects by its id, name or topic, or by a prefix with digits.
 
@@ -93,6 +94,7 @@ class Rule:
     group: ClassVar[str] = ""
     about_evaluation: ClassVar[bool] = False
     about_reads: ClassVar[bool] = False
+    about_steps: ClassVar[bool] = False
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
     programs: ClassVar[tuple[str, ...]] = PROGRAMS
@@ -138,11 +140,14 @@ class Rule:
         """Report a finding at a node, unless the node is unreachable.
 
         Findings of one file with the same ``cause`` (in the plural, such as ``requests for CUDA``) are shown as one.
-        A warning about waste is an info where a normal run hardly gets there, and its message says why.
+        A warning about waste is an info where a normal run hardly gets there, and its message says why. What rules
+        about steps find is a warning where a normal run pays for it in every step of a training.
         """
         if self.module.never_runs(node):
             return
         level = bounded(severity or self.severity, self.group)
+        if self.about_steps and self.module.followed.costs(node):
+            level = max(level, Severity.WARNING, key=lambda each: each.rank)
         if level is Severity.WARNING and group_of(self) == WASTE and (reason := self.circumstance(node)) is not None:
             level, message = Severity.INFO, f"{message} ({reason})"
         self._sink(
@@ -165,6 +170,8 @@ class Rule:
 
     def circumstance(self, node: cst.CSTNode) -> str | None:
         """Why a node hardly matters in a normal run, such as ``only with `--debug```; None if it does matter."""
+        if self.module.followed.costs(node):
+            return None
         from torchlint.analysis.things.circumstances import ASSUMED, Circumstances
 
         circumstances = self.module.shared(Circumstances)

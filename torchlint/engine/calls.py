@@ -11,7 +11,7 @@ from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.assumed import kinds_of_data, widen
 from torchlint.engine.frames import Frame, Function, Scope
 from torchlint.engine.parameters import Parameters
-from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned
+from torchlint.engine.state import Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
 from torchlint.engine.values import (
     NONE,
@@ -53,22 +53,11 @@ class Calls:
         function = self._engine.evaluate(node.func, scope)
         values, named = self._given(node, scope)
         for member in function.members:
-            self._note_unresolved(member, node)
             self._call_back(member, [*values, *named.values()], node, scope)
         found = self.call(function, values, named, node, scope)
         if found.kind is Kind.UNKNOWN and function.kind in (Kind.FUNCTION, Kind.LIBRARY):
             return self._engine.libraries.configured(found, function, Arguments(values, named, node, scope))
         return found
-
-    def _note_unresolved(self, function: Value, node: ast.Call) -> None:
-        """Remember a call of which it is not known what it calls: a method by its name, and anything else by none."""
-        receiver = function.receiver
-        if function.kind is Kind.METHOD and receiver is not None and receiver.kind in _OPEN:
-            self._state.unresolved.add(str(function.detail))
-        elif function.kind is Kind.UNKNOWN or (function.kind is Kind.TENSOR and not function.sure):
-            self._state.unresolved.add(ANYTHING)
-            if isinstance(node.func, ast.Attribute):
-                self._state.unresolved.add(node.func.attr)
 
     def _given(self, node: ast.Call, scope: Scope) -> tuple[list[Value], dict[str, Value]]:
         values: list[Value] = []
@@ -365,4 +354,3 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
 
 _TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})
-_OPEN = frozenset({Kind.UNKNOWN, Kind.INSTANCE, Kind.LIBRARY_MODULE})  # whose methods may be those of the project

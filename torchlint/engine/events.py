@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from torchlint.engine.frames import Event, Frame, Region
 from torchlint.engine.frequency import Frequency, Often, Phase
+from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, FollowedEvent, Range, range_of
+from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, range_of
 
 
 class Occurrence(NamedTuple):
@@ -54,16 +54,18 @@ def events_of_files(
     happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, set[FollowedEvent]]:
     """What happens in every step, by file."""
-    statements: dict[str, list[tuple[int, int]]] = {}
+    sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     for one in happened:
         state, node, path = one.state, one.event.node, one.event.path
         if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
             continue
-        if path not in statements:
-            statements[path] = sorted(_statements(modules[path].tree))
+        if path not in sources:
+            sources[path] = Source(modules[path].tree)
         place = range_of(node)
         phase = ASSUMED if state.assumed else state.phase.value
+        if phase == Phase.INFERENCE.value and frequency.samples(one.frame, one.region):
+            phase = SAMPLING
         found[path].add(
             FollowedEvent(
                 place,
@@ -72,25 +74,10 @@ def events_of_files(
                 phase,
                 state.option or "",
                 one.origin(frequency),
-                _around(statements[path], place),
+                sources[path].statement(place),
                 tuple(frequency.way(one.frame, one.region)),
+                tuple(map(iterated, frequency.loops(one.frame, one.region))),
+                sources[path].use(node),
             )
         )
     return found
-
-
-def _around(statements: Sequence[tuple[int, int]], place: Range) -> tuple[int, int]:
-    """The lines of the innermost statement around a place; those of the place itself if there is none."""
-    line, _, last, _ = place
-    before = bisect(statements, line, key=lambda lines: lines[0])
-    outwards = (statements[number] for number in range(before - 1, -1, -1))
-    return next((lines for lines in outwards if line <= lines[1]), (line, last))
-
-
-def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
-    """The first and last line of each statement; of a compound statement, those of its header."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None) or getattr(node, "cases", None)
-            first = min((getattr(inner, "lineno", 0) for inner in body), default=0) if body else 0
-            yield node.lineno, first - 1 if first > node.lineno else node.end_lineno or node.lineno

@@ -55,7 +55,6 @@ def known_of_files(
             tuple(sorted(feeds[path].values())),
             reached[path] if reached is not None else None,
             events=tuple(sorted(events.get(path, ()))),
-            unclear=state.unclear.get(path),
             unfollowed=unfollowed.get(path, Unfollowed()),
         )
         for path in sorted({*tensors, *steps, *unusual, *copies, *feeds, *events, *unfollowed, *(reached or ())})

@@ -17,14 +17,14 @@ class Region:
     """A loop or a guard in a frame, or the frame as a whole.
 
     ``rare``: a guard that holds seldom. ``option``: the option without which it does not hold. ``over_batches``: a loop
-    over the batches of a loader. ``acts``: a loop that steps an environment. ``trains``: a guard that may go backward;
-    ``directly`` if no loop is in between.
+    over the batches of a loader. ``acts``: a loop that steps an environment. ``carries``: a loop that passes a tensor
+    on from round to round. ``trains``: a guard that may go backward; ``directly`` if no loop is in between.
     ``equals``: what a guard compares, and the constant that it is equal to.
     """
 
     __slots__ = (
-        "acts", "backward", "directly", "equals", "is_step", "kind", "node", "option", "over_batches", "rare", "trains",
-        "up", "yields",
+        "acts", "backward", "carries", "directly", "equals", "is_step", "kind", "node", "option", "over_batches",
+        "rare", "trains", "up", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -32,7 +32,7 @@ class Region:
     ) -> None:
         self.up, self.kind, self.node, self.rare, self.option = up, kind, node, rare, option
         self.is_step = self.backward = self.over_batches = self.acts = self.yields = self.trains = False
-        self.directly = False
+        self.directly = self.carries = False
         self.equals: tuple[str, object] | None = None
 
     def around(self) -> Iterator[Region]:

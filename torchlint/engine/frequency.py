@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.frames import Frame, Region
+
+if TYPE_CHECKING:
+    import ast
 
 _GOING_BACK = ("backward", "step")
 
@@ -248,20 +251,41 @@ class Frequency:
     def way(self, frame: Frame, region: Region) -> list[tuple[str, int, str]]:
         """The loop that is the step, and the calls from there: path, line, and the name of the function."""
         found: list[tuple[str, int, str]] = []
+        for here, _, loop in self._outwards(frame, region):
+            if loop is not None:
+                found.append((*_place(here, getattr(loop.node, "lineno", 0)), "step"))
+            elif here in self.reached_by:
+                caller, _, line = self.reached_by[here]
+                if not caller.assumed and not here.module.library:
+                    found.append((*_place(caller, line), here.name))
+        return found[::-1]
+
+    def samples(self, frame: Frame, region: Region) -> bool:
+        """Whether the step decodes or samples: each makes the tensor of the next one."""
+        step = next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)
+        return step is not None and step.carries and not step.over_batches
+
+    def loops(self, frame: Frame, region: Region) -> list[ast.AST]:
+        """The loops around a region inside of the step, outermost first."""
+        found: list[ast.AST] = []
+        for here, inner, step in self._outwards(frame, region):
+            for around in inner.around():
+                if around is step:
+                    break
+                if around.kind == "loop" and around.node is not None and not here.module.library:
+                    found.append(around.node)
+        return found[::-1]
+
+    def _outwards(self, frame: Frame, region: Region) -> Iterator[tuple[Frame, Region, Region | None]]:
+        """A region, and those that its frame is called from, as far as the loop that is the step."""
         seen: set[Frame] = set()
         while frame not in seen:
             seen.add(frame)
-            _, loop = self._in_region(frame, region)
-            if loop is not None:
-                found.append((*_place(frame, getattr(loop.node, "lineno", 0)), "step"))
-                break
-            if frame not in self.reached_by:
-                break
-            caller, region, line = self.reached_by[frame]
-            if not caller.assumed and not frame.module.library:
-                found.append((*_place(caller, line), frame.name))
-            frame = caller
-        return found[::-1]
+            loop = self._in_region(frame, region)[1]
+            yield frame, region, loop
+            if loop is not None or frame not in self.reached_by:
+                return
+            frame, region, _ = self.reached_by[frame]
 
 
 def _place(frame: Frame, line: int) -> tuple[str, int]:

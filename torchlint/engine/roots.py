@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.catalogue.views import ONLY
 from torchlint.engine.frames import Class, Function, Scope
-from torchlint.engine.unclear import unclear
 from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Device, Kind, Value, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
@@ -57,7 +56,6 @@ class Roots:
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
         self._created(roots)
         self._state.reached = frozenset(self._engine.calls.reached)
-        self._state.unclear = unclear(self._engine)
         if named:
             self._leave_out()
             self._modules()

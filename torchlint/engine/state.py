@@ -13,7 +13,6 @@ from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
 from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
 from torchlint.program.modules import Module
 
-ANYTHING = ""  # the name of what is called without one
 _READS = 400  # fields that a frame is known to depend on
 
 
@@ -56,8 +55,6 @@ class State:
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs
         self.partial: set[ast.AST] = set()  # functions of which some calls were not followed to the end
         self.cut: dict[Module, set[ast.AST]] = defaultdict(set)  # bodies and functions beyond the budget
-        self.unresolved: set[str] = set()  # names by which something unknown is called
-        self.unclear: dict[str, tuple[int, ...] | None] = {}  # lines of functions that programs may get to; None: all
         self.entry: tuple[str, ast.AST] | None = None  # the call of the project into a stub: path and node
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from torchlint.engine.carried import carries
 from torchlint.engine.conditions import ends_program, equality, fills, off, seldom_flags, sounds_rare, truth
 from torchlint.engine.frames import Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
@@ -261,6 +262,7 @@ class Statements:
                 except Left:
                     pass
                 self._state.region = region
+                region.carries = region.carries or (region.node is not None and carries(region.node, scope.get))
                 same = compared and epoch == self._state.epoch
                 if not compared or (same and all(known.get(n) == key(v, 1) for n, v in scope.names.items())):
                     break

@@ -29,6 +29,8 @@ def range_of(place: Place) -> Range:
 
 # Where nothing is known to call a function, which would run in every step.
 ASSUMED = "assumed"
+# The phase of a step of decoding or sampling, which begins with what the one before it has made.
+SAMPLING = "sampling"
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
 
@@ -64,9 +66,11 @@ class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
-    of the step, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is copied, if that is
-    known. ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as
-    in :class:`FollowedStep`. ``seen`` says that a run of the program has shown it.
+    of the step, ``sampling``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is
+    copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places from
+    the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost
+    first, and ``use`` what becomes of a value that is read: a ``test``, ``text``, ``kept``, an ``index``, or empty.
+    ``seen`` says that a run of the program has shown it.
     """
 
     place: Range
@@ -77,7 +81,14 @@ class FollowedEvent(NamedTuple):
     origin: str
     statement: tuple[int, int]
     way: tuple[tuple[str, int, str], ...]
+    loops: tuple[str, ...] = ()
+    use: str = ""
     seen: bool = False
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether a normal run pays for it in every step of a training or a sampler, as following it has shown."""
+        return self.seen or (self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None)
 
     @property
     def is_in_loop(self) -> bool:
@@ -105,10 +116,9 @@ class FollowedFile(NamedTuple):
     while the host waits, with what they copy: a ``batch`` of a loader (``pinned batch`` if all its loaders pin it,
     ``pageable batch`` if none does), an ``array``, or only what the program has ``made`` itself.
     ``feeds``: loaders of the file whose batches are copied. ``reached``: the lines of the functions that the programs
-    of the project get to; None if there is no program with a step. ``unclear``: the lines of those of which it is not
-    known, since something was not followed or called in a way that could not be resolved; None for all others.
-    ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the file
-    was left out. ``content`` is a digest of what was followed: positions mean nothing for another content of the file.
+    of the project get to; None if there is no program with a step. ``options``: the values of options in the programs
+    that the configuration gives. ``unfollowed`` is what of the file was left out. ``content`` is a digest of what was
+    followed: positions mean nothing for another content of the file.
     """
 
     content: str = ""
@@ -120,7 +130,6 @@ class FollowedFile(NamedTuple):
     reached: tuple[int, ...] | None = None
     options: tuple[tuple[str, bool | int | float | str], ...] = ()
     events: tuple[FollowedEvent, ...] = ()
-    unclear: tuple[int, ...] | None = None
     unfollowed: Unfollowed = Unfollowed()
 
     def __bool__(self) -> bool:
@@ -176,9 +185,6 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         first, column, last, end = place
         return lines[first], column, lines[last], end
 
-    def there_too(functions: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        return tuple(lines[line] for line in functions if line in lines) if functions is not None else None
-
     return FollowedFile(
         digest(after),
         tuple((there(place), what) for place, what in known.tensors if moves(place)),
@@ -186,14 +192,13 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
         tuple((there(place), what) for place, what in known.copies if moves(place)),
         tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
-        there_too(known.reached),
+        tuple(line for old in known.reached if (line := lines.get(old))) if known.reached is not None else None,
         known.options,
         tuple(
             event._replace(place=there(event.place), statement=(lines[event.statement[0]], lines[event.statement[1]]))
             for event in known.events
             if moves(event.place) and lines.keys() >= set(event.statement)
         ),
-        there_too(known.unclear),
         known.unfollowed,
     )
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 NAME = ".torchlint_cache"
 _IGNORE = ".gitignore"
-_FORMAT = 11
+_FORMAT = 12
 # The header of a file, followed by its signature; the rest is signed together with the name of the file.
 _HEAD = b'{"format":%d,"signature":"' % _FORMAT
 _SIGNATURE = 32  # bytes
@@ -305,6 +305,19 @@ _PackedFinding = tuple[
 _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
 
 
+_PackedEvent = tuple[
+    tuple[int, int, int, int],
+    str,
+    str,
+    str,
+    str,
+    str,
+    tuple[int, int],
+    list[tuple[str, int, str]],
+    list[str],
+    str,
+    bool,
+]
 # What is followed of a file: its path and the fields of a FollowedFile.
 _PackedFollowed = tuple[
     str,
@@ -316,27 +329,26 @@ _PackedFollowed = tuple[
     list[tuple[tuple[int, int, int, int], str, int, str, str]],
     list[int] | None,
     list[tuple[str, bool | float | str]],
-    list[tuple[tuple[int, int, int, int], str, str, str, str, str, tuple[int, int], list[tuple[str, int, str]], bool],],
-    list[int] | None,
+    list[_PackedEvent],
     tuple[bool, int],
 ]
 
 
 def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps, unusual, copies, feeds, reached, options, events, unclear, unfollowed = packed
+    content, tensors, steps, unusual, copies, feeds, reached, options, events, unfollowed = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), *rest) for (a, b, c, d), *rest in feeds)
     lines = tuple(reached) if reached is not None else None
     ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
     given = tuple((name, value) for name, value in options)
-    doubts = tuple(unclear) if unclear is not None else None, Unfollowed(*unfollowed)
-    return FollowedFile(content, *ranges, fed, lines, given, tuple(map(_unpack_event, events)), *doubts)
+    happened = tuple(map(_unpack_event, events))
+    return FollowedFile(content, *ranges, fed, lines, given, happened, Unfollowed(*unfollowed))
 
 
 def _unpack_event(packed: list[Any]) -> FollowedEvent:
-    (a, b, c, d), form, what, phase, option, origin, (first, last), way, seen = packed
+    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen = packed
     there = tuple((path, at, name) for path, at, name in way)
-    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there, seen)
+    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there, tuple(loops), use, seen)
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

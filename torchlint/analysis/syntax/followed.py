@@ -25,9 +25,9 @@ class FollowedNodes:
         self._unusual, self._copies = known.unusual, dict(known.copies)
         self._feeds = {feed.place: feed for feed in known.feeds}
         self._assumed: set[cst.CSTNode] = set()
+        self.required: set[Range] = set()
         self.events = known.events
         self._reached = frozenset(known.reached) if known.reached is not None else None
-        self._unclear = known.unclear
         self._steps = {step.line: step for step in known.steps}
         self.options = known.options  # of programs, that the configuration gives values
 
@@ -44,10 +44,6 @@ class FollowedNodes:
         """Whether the programs of the project get to a function, as far as that is known."""
         return self._reached is None or self.reaches(function)
 
-    def is_clear(self, function: cst.FunctionDef) -> bool:
-        """Whether it is known that the programs do not get to a function that they were not seen to reach."""
-        return self._unclear is not None and self._positions().lines_of(function)[0] not in self._unclear
-
     def reaches(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project are known to get to a function."""
         return self._positions().lines_of(function)[0] in (self._reached or ())
@@ -56,6 +52,12 @@ class FollowedNodes:
         """What a call copies to the device in every step while the host waits, as ``FollowedFile`` names it."""
         return self._copies.get(self._positions().range(call)) if self._copies else None
 
+    def costs(self, node: cst.CSTNode) -> bool:
+        """Whether a normal run waits or copies in an expression in every step of a training."""
+        costly = [event.place for event in self.events if event.is_costly]
+        line, column, last, end = self._positions().range(node) if costly else (0, 0, 0, 0)
+        return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in costly)
+
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
         """Where the batches of the loader that a call makes are copied to the device in every step."""
         return self._feeds.get(self._positions().range(call)) if self._feeds else None
@@ -63,6 +65,11 @@ class FollowedNodes:
     def assume(self, node: cst.CSTNode) -> None:
         """Remember that what is known of an expression rests on the assumption that something calls its function."""
         self._assumed.add(node)
+
+    def require(self, node: cst.CSTNode) -> None:
+        """Remember that the host needs what is read in an expression."""
+        if self.events:
+            self.required.add(self._positions().range(node))
 
     def rests_on_assumption(self, node: cst.CSTNode) -> bool:
         """Whether what is known of a part of a node rests on such an assumption."""

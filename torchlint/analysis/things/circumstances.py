@@ -18,7 +18,7 @@ from torchlint.analysis.values.semantics.devices import is_device_name
 from torchlint.model import Heat
 from torchlint.program.world import otherwise
 from torchlint.project.followed import ASSUMED as ASSUMED_STEP
-from torchlint.project.followed import ONE_LENGTH, UNREACHED
+from torchlint.project.followed import ONE_LENGTH
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -58,7 +58,7 @@ class Circumstances:
         """Why a normal run does not get to code of a step at all."""
         function = self._module.function_of(node)
         if function is not None and not self._module.followed.is_reached(function):
-            return UNREACHED if self._module.followed.is_clear(function) else ASSUMED
+            return ASSUMED
         unusual = self._module.followed.unusual(node)
         if unusual is not None or self._module.heat(node).rank < Heat.STEP.rank:
             return unusual

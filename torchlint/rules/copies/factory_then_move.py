@@ -28,6 +28,7 @@ class FactoryThenMove(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.MOVE, of_library(GENERATORS))
     layout = False
+    about_steps = True
     recipe = Recipe("born-on-host", "finding", "a tensor created on the host is copied to the device", least=2)
 
     @on.move

@@ -46,6 +46,7 @@ class PythonDataFactory(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, GENERATED_CONTENT)
     layout = False
+    about_steps = True
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 
     @on.within(*CONSTRUCTOR_NAMES)

@@ -24,6 +24,7 @@ class ScalarTensorToDevice(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.HOT, concepts.CONSTRUCTS)
     layout = False
+    about_steps = True
     recipe = Recipe("blocking-uploads", "finding", "numbers are copied to the device, and the host waits", least=2)
 
     @on.call("torch.tensor", "torch.as_tensor", "torch.asarray", *LEGACY)

@@ -22,6 +22,7 @@ class DataDependentShape(Rule):
     group = "advice"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
+    about_steps = True
     about_reads = True
     recipe = Recipe("synchronizations", "evidence", "these lines synchronize with the device, step after step", least=2)
 

@@ -21,6 +21,7 @@ class HostIndexOnDevice(Rule):
     severity = Severity.INFO
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR)
     layout = False
+    about_steps = True
     about_reads = True
     recipe = Recipe("blocking-uploads", "evidence", "the index is copied to the device, step after step", least=2)
 

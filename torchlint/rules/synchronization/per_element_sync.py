@@ -23,6 +23,7 @@ class PerElementSync(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, concepts.ON_ACCELERATOR, identifiers("for"))
     layout = False
+    about_steps = True
     about_reads = True
     recipe = Recipe(
         "synchronizations", "finding", "more than ten synchronizations at the line in each step", least=10, each="step"

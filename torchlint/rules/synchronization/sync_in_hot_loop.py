@@ -40,7 +40,10 @@ class SyncInHotLoop(Rule):
         from torchlint.rules.synchronization._required_reads import RequiredReads
 
         required, elements = self.module.shared(RequiredReads), self.module.shared(ElementLoops)
-        reads = [r for r in step.reads if not (required.is_required(r.node, step.place) or elements.covers(r))]
+        needed = [read for read in step.reads if required.is_required(read.node, step.place)]
+        for read in needed:
+            self.module.followed.require(read.node)
+        reads = [read for read in step.reads if not (read in needed or elements.covers(read))]
         if not reads:
             return
         checks = [read for read in reads if required.checks_finiteness(read.node, step.place)]
@@ -51,11 +54,12 @@ class SyncInHotLoop(Rule):
         costs = ReadCosts(self.module, step)
         costly = [read for read in reads if not costs.is_small(read)]
         main = costs.logged(costly) or costly or reads
+        pays = step.trains or self.module.followed.costs(main[0].node)
         self.report(
             main[0].node,
             self._message(step, main, costs.advice(main), checks=reads == checks),
             evidence=self._evidence(step, reads, costs),
-            severity=Severity.WARNING if step.trains and costly and reads != checks else Severity.INFO,
+            severity=Severity.WARNING if pays and costly and reads != checks else Severity.INFO,
             heat=Heat.STEP,
         )
 

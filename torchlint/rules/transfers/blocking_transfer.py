@@ -26,6 +26,7 @@ class BlockingTransfer(Rule):
     fix = "sometimes"
     needs = (concepts.TORCH, any_of(concepts.LOADERS, concepts.BACKWARD))
     layout = False
+    about_steps = True
     recipe = Recipe("blocking-uploads", "evidence", "copies to the device that block the host", least=2)
 
     @on.move

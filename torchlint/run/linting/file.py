@@ -89,6 +89,7 @@ class _File:
         self.findings: list[Finding] = []
         self.said: Sequence[Finding] = ()  # by rules, also what comments suppress
         self.contradicted: Collection[Range] = ()  # places of events that do not happen
+        self.required: Collection[Range] = ()  # and of reads that the host needs
         self.problems: list[Problem] = []
         self.suppressed = 0
         self.running: type[Rule] | None = None
@@ -235,8 +236,8 @@ def _add_seen(file: _File, text: str, suppressions: Suppressions | None) -> None
     from torchlint.run.linting.seen import findings
 
     on = [rule for rule in file.every_rule if rule.id in file.active]
-    found = findings(events, file.path, text, on, file.said, file.contradicted)
-    _keep_all(file, list(found), text, suppressions)
+    found = findings(events, file.path, text, on, file.said, file.contradicted, file.required)
+    _keep_all(file, found, text, suppressions)
 
 
 def _scanned(text: str) -> Suppressions:
@@ -298,7 +299,7 @@ def _run_rules(module: SourceModule, file: _File) -> list[Finding]:
     if file.view.followed().events:
         from torchlint.analysis.contradictions import contradicted
 
-        file.contradicted = contradicted(module)
+        file.contradicted, file.required = contradicted(module), frozenset(module.followed.required)
     if file.screened.needs_facts:
         _collect_facts(file, module)
     return found

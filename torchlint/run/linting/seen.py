@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from torchlint.groups import PREVIEW, group_of
 from torchlint.knowledge.forms import COPY, FORMS, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, FollowedEvent, Range, made_by
+from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, Range, made_by
+from torchlint.run.linting.repairs import repair
 from torchlint.text.columns import of_bytes
 
 if TYPE_CHECKING:
@@ -27,38 +29,68 @@ def findings(
     rules: Sequence[type[Rule]],
     said: Collection[Finding],
     contradicted: Collection[Range],
-) -> Iterator[Finding]:
+    required: Collection[Range],
+) -> list[Finding]:
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
-    A copy beside a wait on the same line gets a finding of its own. A run shows what happens at which expression, so
-    that a line can have a finding for each of them. ``path`` and ``text`` are those of the file, ``contradicted`` the
-    places where it shows that nothing happens.
+    A copy beside a wait on the same line gets a finding of its own. What happens right behind is shown with it. A run
+    shows what happens at which expression, so that a line can have a finding for each of them. ``path`` and ``text``
+    are those of the file, ``contradicted`` the places where it shows that nothing happens, and ``required`` those of
+    reads that the host needs.
     """
     from torchlint.text.lines import split_lines
 
     lines = split_lines(text)
     enabled = {rule.id: rule for rule in rules}
-    told = [finding for finding in said if finding.rule.startswith(_ABOUT)]
+    said_there = [finding for finding in said if finding.rule.startswith(_ABOUT)]
+    told = list(said_there)
     covered, copied = (
         {line for finding in told if finding.rule.startswith(about) for line in _lines(finding)}
         for about in (_ABOUT, _COPIES)
     )
+    last: FollowedEvent | None = None  # of the finding that was made last
     for event in events:
         form = _BY_KEY.get(event.form)
-        first, last = event.place[0], event.place[2]
-        if form is None or last > len(lines) or (event.place in contradicted and not event.seen):
+        first, end = event.place[0], event.place[2]
+        if form is None or end > len(lines) or (event.place in contradicted and not event.seen):
             continue
-        span, lines_there = _span(event, lines), range(first, last + 1)
+        span, lines_there = _span(event, lines), range(first, end + 1)
         silent = (copied if form.kind == COPY else covered).isdisjoint(lines_there)
         if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
             continue
         rule = next((enabled[name] for name in form.rules if name in enabled), None)
-        if rule is not None:
-            covered.add(first)
-            if rule.id.startswith(_COPIES):
-                copied.add(first)
-            told.append(_finding(rule, form, event, path, span, lines))
-            yield told[-1]
+        if rule is None:
+            continue
+        covered.add(first)
+        if rule.id.startswith(_COPIES):
+            copied.add(first)
+        if last is not None and _is_behind(last, event, lines):
+            told[-1] = told[-1]._replace(evidence=(*told[-1].evidence, _neighbour(event, span)))
+        else:
+            made = _finding(rule, form, event, path, span, lines)
+            told.append(made._replace(severity=Severity.INFO) if event.place in required else made)
+        last = event
+    return told[len(said_there) :]
+
+
+def _is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) -> bool:
+    """Whether the host has just waited when it comes to the other one, so that this costs little.
+
+    They are in one statement, or nothing is between their statements, and they happen equally often.
+    """
+    if one.seen or other.seen or _how_often(one) != _how_often(other):
+        return False
+    between = lines[one.statement[1] : other.statement[0] - 1]
+    indents = {len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0])}
+    return len(indents) == 1 and all(not line.strip() or line.lstrip().startswith("#") for line in between)
+
+
+def _how_often(event: FollowedEvent) -> Hashable:
+    return _BY_KEY[event.form].kind == COPY, event.phase, event.option, event.way, event.loops
+
+
+def _neighbour(event: FollowedEvent, span: Span) -> Evidence:
+    return Evidence(span.line, span.column, f"{event.what}, right behind, which costs little by itself")
 
 
 def _says(finding: Finding, form: Form, span: Span) -> bool:
@@ -86,7 +118,7 @@ def _finding(
         rule=rule.id,
         name=rule.name,
         topic=topic_of(rule),
-        severity=rule.severity if event.seen else Severity.INFO,
+        severity=_severity(rule, event),
         path=path,
         span=span,
         message=_message(form, event, path),
@@ -97,18 +129,32 @@ def _finding(
     )
 
 
+def _severity(rule: type[Rule], event: FollowedEvent) -> Severity:
+    """What it costs decides: a warning where a normal run pays for it in every step of a training or a sampler."""
+    if event.seen:
+        return rule.severity
+    return Severity.WARNING if event.is_costly and group_of(rule) != PREVIEW else Severity.INFO
+
+
 def _message(form: Form, event: FollowedEvent, path: str) -> str:
-    every = {"training": "in every training step", "inference": "in every step of inference"}
+    every = {
+        "training": "in every training step",
+        "inference": "in every step of inference",
+        SAMPLING: "in every step of decoding or sampling",
+    }
     when = every.get(event.phase, "in every step") if event.way else "in every step"
     waits = f"the host waits here for the device {when}"
     effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
     own = path.replace("\\", "/")
     step = made_by(event.way)
+    loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
+    advice = repair(form, event)
     return "".join(
         [
             f"{event.what}: {effect}",
             f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
-            f": {form.advice}" if form.advice else "",
+            f", for each of {loops}" if loops else "",
+            f": {advice}" if advice else "",
             " (if this runs in a step)" if event.phase == ASSUMED else "",
             f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
             f" (only {event.option})" if " " in event.option else "",

@@ -1,0 +1,75 @@
+"""Loops that decode or sample: a round passes a tensor to a model, and makes that of the next round from the result."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from torchlint.engine.values import Kind, Value
+
+_MAY_COMPUTE = frozenset({Kind.INSTANCE, Kind.FUNCTION, Kind.LIBRARY_MODULE, Kind.MODULES, Kind.PARTIAL, Kind.UNKNOWN})
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+def carries(loop: ast.AST, value_of: Callable[[str], Value | None]) -> bool:
+    """Whether a loop passes a tensor on from round to round, by the values at the end of a round."""
+    return any(
+        (tensor := value_of(name)) is not None
+        and tensor.kind is Kind.TENSOR
+        and (called := value_of(callee)) is not None
+        and called.kind in _MAY_COMPUTE
+        for name, callee in _passed_on(loop)
+    )
+
+
+@lru_cache(maxsize=1 << 8)
+def _passed_on(loop: ast.AST) -> tuple[tuple[str, str], ...]:
+    """The names that a round passes to something before it changes them, each with the name of what it passes it to."""
+    found: dict[tuple[str, str], None] = {}
+    passed: dict[tuple[str, str], None] = {}
+    changed = set(_changed(loop.target)) if isinstance(loop, (ast.For, ast.AsyncFor)) else set[str]()
+    for part in _in_order(getattr(loop, "body", [])):
+        for call in (each for each in ast.walk(part) if isinstance(each, ast.Call)):
+            callee = _root(call.func)
+            given = {each.id for each in _arguments(call) if isinstance(each, ast.Name)} - changed
+            if callee not in changed:
+                passed.update(dict.fromkeys((name, callee) for name in given))
+        for name in _changed(part):
+            found.update(dict.fromkeys(pair for pair in passed if pair[0] == name))
+            changed.add(name)
+    return tuple(found)
+
+
+def _in_order(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """The simple statements of a block and of those inside of it, and the headers of the compound ones."""
+    for statement in body:
+        inner = [block for field in _BLOCKS if isinstance(block := getattr(statement, field, None), list)]
+        if not inner:
+            yield statement
+            continue
+        yield from (part for part in ast.iter_child_nodes(statement) if isinstance(part, (ast.expr, ast.withitem)))
+        for block in inner:
+            yield from _in_order(block)
+
+
+def _root(node: ast.expr) -> str:
+    """The name that a dotted name begins with."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _arguments(call: ast.Call) -> Iterator[ast.AST]:
+    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+        yield from ast.walk(argument)
+
+
+def _changed(part: ast.AST) -> Iterator[str]:
+    """The names that a statement binds anew, or stores something in."""
+    if isinstance(part, ast.AugAssign):
+        return
+    for each in ast.walk(part):
+        if isinstance(each, (ast.Name, ast.Subscript)) and isinstance(each.ctx, ast.Store):
+            name = each.id if isinstance(each, ast.Name) else _root(each.value)
+            yield from [name] if name else []

@@ -1,0 +1,67 @@
+"""Where an expression stands in its file: the statement around it, and what becomes of its value there."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect
+from collections.abc import Iterator
+
+from torchlint.project.followed import Range
+
+_TESTING = (ast.If, ast.While, ast.Assert, ast.IfExp)
+_SHOWN = 40  # characters of an expression in a message
+# Methods that keep values for later, and functions that show them.
+_KEEPING = frozenset("append extend add update put".split())
+_SHOWING = frozenset("print format info debug warning log write set_postfix set_description add_scalar".split())
+
+
+class Source:
+    """The source of a file, as a tree that knows what is around a node."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+        self._statements = sorted(map(_lines, (node for node in self._parents if isinstance(node, ast.stmt))))
+
+    def statement(self, place: Range) -> tuple[int, int]:
+        """The lines of the innermost statement around a place; those of the place itself if there is none."""
+        line, _, last, _ = place
+        before = bisect(self._statements, line, key=lambda lines: lines[0])
+        outwards = (self._statements[number] for number in range(before - 1, -1, -1))
+        return next((lines for lines in outwards if line <= lines[1]), (line, last))
+
+    def use(self, node: ast.AST) -> str:
+        """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
+        for inner, outer in self._outwards(node):
+            if isinstance(outer, _TESTING):
+                return "test" if inner is outer.test else ""
+            if isinstance(outer, ast.JoinedStr):
+                return "text"
+            if isinstance(outer, ast.Subscript) and inner is outer.slice:
+                return "index"
+            if isinstance(outer, ast.AugAssign):
+                return "kept"
+            if isinstance(outer, ast.Call) and inner is not outer.func:
+                name = outer.func.attr if isinstance(outer.func, ast.Attribute) else getattr(outer.func, "id", "")
+                if name in _KEEPING or name in _SHOWING:
+                    return "kept" if name in _KEEPING else "text"
+        return ""
+
+    def _outwards(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """A node and what is around it, as far as the statement."""
+        while node in self._parents and not isinstance(node, ast.stmt):
+            yield node, self._parents[node]
+            node = self._parents[node]
+
+
+def iterated(loop: ast.AST) -> str:
+    """What a loop runs over, as it is written; empty for one that is not short, and for a ``while``."""
+    over = loop if isinstance(loop, ast.expr) else getattr(loop, "iter", None)
+    text = ast.unparse(over) if over is not None else ""
+    return text if len(text) <= _SHOWN else ""
+
+
+def _lines(node: ast.stmt) -> tuple[int, int]:
+    """The first and last line of a statement; of a compound statement, those of its header."""
+    body = getattr(node, "body", None) or getattr(node, "cases", None)
+    first = min((getattr(inner, "lineno", 0) for inner in body), default=0) if body else 0
+    return node.lineno, first - 1 if first > node.lineno else node.end_lineno or node.lineno
