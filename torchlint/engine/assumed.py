@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import ast
+from collections.abc import Hashable, Iterator
 
+from torchlint.catalogue.views import ONLY
 from torchlint.engine.frames import Frame, Function
 from torchlint.engine.union import join, key
 from torchlint.engine.values import PLAIN, UNKNOWN, Device, Kind, Value, sequence
+from torchlint.knowledge import following as known
 
 _DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
+_OF_TENSORS = ONLY | {"shape", "size", "device", "dim"}
+
+
+def takes_tensor(function: Function, name: str) -> bool:
+    """Whether a parameter is annotated as a tensor, or used as one."""
+    if function.tensors is None:
+        function.tensors = frozenset(_tensors(function.node))
+    return name in function.tensors
+
+
+def _tensors(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _OF_TENSORS:
+            yield node.value.id
+        elif isinstance(node, ast.arg) and node.annotation is not None:
+            if known.TENSOR_ANNOTATION.fullmatch(ast.unparse(node.annotation)):
+                yield node.arg
+
+
+def as_taken(function: Function, names: dict[str, Value]) -> dict[str, Value]:
+    """Arguments, of which what may be a tensor is one if a method that runs in steps takes it for one."""
+    if function.class_ is None or function.name not in known.STEPPED:
+        return names
+    unsure = [name for name, value in names.items() if value.kind is Kind.TENSOR and not value.sure]
+    return {**names, **{name: names[name].certain() for name in unsure if takes_tensor(function, name)}}
 
 
 def kinds_of_data(function: Function, names: dict[str, Value]) -> Hashable:

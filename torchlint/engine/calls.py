@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
-from torchlint.engine.assumed import kinds_of_data, widen
+from torchlint.engine.assumed import as_taken, kinds_of_data, widen
 from torchlint.engine.frames import Frame, Function, Scope
 from torchlint.engine.parameters import Parameters
 from torchlint.engine.state import ANYTHING, Exhausted, Left, Returned
@@ -228,9 +228,11 @@ class Calls:
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         assumed = self._state.assuming and not function.scope.module.library
-        kinds = (
-            kinds_of_data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
-        )
+        if assumed:
+            names = as_taken(function, names)
+            kinds = kinds_of_data(function, names)
+        else:
+            kinds = tuple((name, key(value)) for name, value in names.items())
         place = (function.node, within, self._state.worker, receiver, kinds)
         frame = self._state.frames.get(place)
         if frame is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.catalogue.views import ONLY
+from torchlint.engine.assumed import takes_tensor
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.unclear import unclear
 from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Device, Kind, Value, constant, tensor
@@ -238,16 +238,7 @@ def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
         return UNKNOWN
     if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
         return Value(Kind.DICT, element=tensor(sure=False))
-    sure = known.TENSOR_ANNOTATION.fullmatch(annotation) is not None
-    return tensor(Device.UNKNOWN, sure=sure or _is_used_as_tensor(function.node, arg.arg))
-
-
-def _is_used_as_tensor(node: ast.AST, name: str) -> bool:
-    attributes = (
-        part for part in ast.walk(node) if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
-    )
-    used = {part.attr for part in attributes if part.value.id == name}  # type: ignore[attr-defined]
-    return not used.isdisjoint(ONLY | {"shape", "size", "device", "dim"})
+    return tensor(Device.UNKNOWN, sure=takes_tensor(function, arg.arg))
 
 
 def _is_definition(value: Value) -> bool:

@@ -137,6 +137,12 @@ class Value:
         copy.maybe_none = True
         return copy
 
+    def certain(self) -> Value:
+        """This tensor, known to be one."""
+        copy = self._copy()
+        copy.sure = True
+        return copy
+
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""
         copy = self._copy()
