@@ -201,10 +201,11 @@ _TABLE: dict[str, Function] = {
     "zeros_like ones_like": Function("f", made="units"),
     "empty": Function("f", made="nothing", takes="sizes", rank=ARGUMENTS),
     "empty_like": Function("f", made="nothing"),
-    "full tril_indices triu_indices": Function("f", made="constant", takes="sizes"),
+    "full": Function("f", made="constant", takes="sizes"),
+    "tril_indices triu_indices": Function("f", made="constant", takes="sizes", kernel="some"),
     "full_like": Function("f", made="constant", takes="numbers"),
     "arange": Function("f", made="constant", takes="sizes", kernel="same", dtype="int64?", rank=1),
-    "range": Function("f", made="constant", takes="sizes", rank=1),
+    "range": Function("f", made="constant", takes="sizes", kernel="some", rank=1),
     "linspace logspace": Function("f", made="rounded", takes="sizes", rank=1),
     "hann_window hamming_window bartlett_window blackman_window kaiser_window": Function(
         "f", made="rounded", takes="sizes", rank=1

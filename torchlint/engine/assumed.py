@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 
 from torchlint.catalogue.views import ONLY
 from torchlint.engine.frames import Frame, Function
@@ -18,17 +18,16 @@ _OF_TENSORS = ONLY | {"shape", "size", "device", "dim"}
 def takes_tensor(function: Function, name: str) -> bool:
     """Whether a parameter is annotated as a tensor, or used as one."""
     if function.tensors is None:
-        function.tensors = frozenset(_tensors(function.node))
+        function.tensors = frozenset(filter(None, map(_tensor, ast.walk(function.node))))
     return name in function.tensors
 
 
-def _tensors(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _OF_TENSORS:
-            yield node.value.id
-        elif isinstance(node, ast.arg) and node.annotation is not None:
-            if known.TENSOR_ANNOTATION.fullmatch(ast.unparse(node.annotation)):
-                yield node.arg
+def _tensor(node: ast.AST) -> str | None:
+    """The name that a part of a function shows to be a tensor."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _OF_TENSORS:
+        return node.value.id
+    annotation = ast.unparse(node.annotation) if isinstance(node, ast.arg) and node.annotation is not None else ""
+    return node.arg if isinstance(node, ast.arg) and known.TENSOR_ANNOTATION.fullmatch(annotation) else None
 
 
 def as_taken(function: Function, names: dict[str, Value]) -> dict[str, Value]:
