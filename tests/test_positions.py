@@ -48,7 +48,7 @@ def test_the_statement_of_a_compound_header_ends_before_its_body() -> None:
         ("x = f'é{ a, b }'\n", "a, b"),
         ("x = f'é{ (a), (b) }'\n", "(a), (b)"),
         ("x = f'é{ ((a), (b)) }'\n", "(a), (b)"),
-        ("x = f'''é{\n (a),\n (b),\n}'''\n", "(a),\n (b),"),
+        ("x = f'''é{\n (a),\n (b),\n}'''\n", "(a),\n (b)"),
         ("x = f'{()}'\n", ""),
     ],
 )

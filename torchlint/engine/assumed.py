@@ -16,18 +16,13 @@ _OF_TENSORS = ONLY | {"shape", "size", "device", "dim"}
 
 
 def takes_tensor(function: Function, name: str) -> bool:
-    """Whether a parameter is annotated as a tensor, or used as one."""
+    """Whether a parameter is used as a tensor."""
     if function.tensors is None:
-        function.tensors = frozenset(filter(None, map(_tensor, ast.walk(function.node))))
+        read = (
+            part for part in ast.walk(function.node) if isinstance(part, ast.Attribute) and part.attr in _OF_TENSORS
+        )
+        function.tensors = frozenset(part.value.id for part in read if isinstance(part.value, ast.Name))
     return name in function.tensors
-
-
-def _tensor(node: ast.AST) -> str | None:
-    """The name that a part of a function shows to be a tensor."""
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _OF_TENSORS:
-        return node.value.id
-    annotation = ast.unparse(node.annotation) if isinstance(node, ast.arg) and node.annotation is not None else ""
-    return node.arg if isinstance(node, ast.arg) and known.TENSOR_ANNOTATION.fullmatch(annotation) else None
 
 
 def as_taken(function: Function, names: dict[str, Value]) -> dict[str, Value]:

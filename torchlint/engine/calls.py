@@ -228,11 +228,10 @@ class Calls:
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         assumed = self._state.assuming and not function.scope.module.library
-        if assumed:
-            names = as_taken(function, names)
-            kinds = kinds_of_data(function, names)
-        else:
-            kinds = tuple((name, key(value)) for name, value in names.items())
+        names = as_taken(function, names) if assumed else names
+        kinds = (
+            kinds_of_data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
+        )
         place = (function.node, within, self._state.worker, receiver, kinds)
         frame = self._state.frames.get(place)
         if frame is None:

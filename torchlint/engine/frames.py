@@ -118,7 +118,7 @@ class Function:
         self.node, self.scope, self.frame = node, scope, frame
         self.class_: Class | None = None
         self.kind = ""  # static, class, property
-        self.tensors: frozenset[str] | None = None  # names that are annotated as tensors or used as such, if collected
+        self.tensors: frozenset[str] | None = None  # names that are used as tensors, if collected
 
     @property
     def name(self) -> str:

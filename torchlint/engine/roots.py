@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchlint.engine.assumed import takes_tensor
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.unclear import unclear
-from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Device, Kind, Value, constant, tensor
+from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
 
@@ -230,15 +230,12 @@ def _required(function: Function) -> list[ast.arg]:
 def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
     """What is assumed to be passed: tensors of the device to what runs in a step."""
     annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-    if annotation in ("int", "float"):
-        return NUMBER
-    if annotation == "str":
-        return TEXT
-    if not stepped or annotation == "bool" or arg.arg in ("ctx", "self", "batch_idx"):
-        return UNKNOWN
+    if not stepped or annotation in ("int", "float", "str", "bool") or arg.arg in ("ctx", "self", "batch_idx"):
+        return UNKNOWN  # or what the annotation says
     if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
         return Value(Kind.DICT, element=tensor(sure=False))
-    return tensor(Device.UNKNOWN, sure=takes_tensor(function, arg.arg))
+    sure = known.TENSOR_ANNOTATION.fullmatch(annotation) is not None
+    return tensor(Device.UNKNOWN, sure=sure or takes_tensor(function, arg.arg))
 
 
 def _is_definition(value: Value) -> bool:

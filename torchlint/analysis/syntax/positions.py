@@ -73,9 +73,8 @@ class Positions:
             below = [found for child in children(node) if (found := self.outer(child)) != (0, 0)]
             return (below[0][0], max(end for _, end in below)) if below else (0, 0)
         start, end = self._placed(place)
-        if isinstance(place, ast.GeneratorExp) or (
-            isinstance(place, ast.Tuple) and self._source.is_parenthesized(place)
-        ):
+        closed = isinstance(place, ast.Tuple) and self._source.is_parenthesized(place)
+        if closed or isinstance(place, ast.GeneratorExp):
             start = self._after_trivia(start + 1)
             end = max(start, self._before_trivia(end - 1))
         return start, end

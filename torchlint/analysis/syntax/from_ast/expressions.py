@@ -146,16 +146,12 @@ class Expressions:
         """The expression of a replacement field; before Python 3.12, ``ast`` does not always say where it is."""
         # A comment may end the text.
         found = ast.parse(f"({text[start:end]}\n)", mode="eval").body
-        is_bare = isinstance(found, ast.Tuple) and (found.lineno, found.col_offset) == (1, 0)
+        bare = found.elts if isinstance(found, ast.Tuple) and (found.lineno, found.col_offset) == (1, 0) else None
         around = self.source.within(node, text, start, end)
         for part in ast.walk(found):
             if isinstance(part, (ast.expr, ast.keyword, ast.arg)):
                 _move(part, around)
-        if is_bare:  # without the parentheses that were added
-            given = text[start:end]
-            bare = self.source.within(node, text, end - len(given.lstrip()), start + len(given.rstrip()))
-            found.lineno, found.col_offset, found.end_lineno, found.end_col_offset = bare
-        return self.of(found)
+        return self.tuple_of(bare) if bare else self.of(found)
 
     # -- operators -------------------------------------------------------------------------------
 
