@@ -12,6 +12,7 @@ from tests.test_following import found, project
 from torchlint.config.config import Config
 from torchlint.model import Finding
 from torchlint.run import session
+from torchlint.solution import solve
 
 SETUP = """
     import torch
@@ -144,6 +145,68 @@ def test_a_function_that_replaces_one_of_a_library_is_assumed_to_run_in_steps(tm
     (finding,) = lint(tmp_path, "TL301", patch=patch)
     assert finding.severity.value == "info"
     assert finding.message.endswith("(if this runs in a step)")
+
+
+DROPPED = """
+    import torch
+    from transformers import CLIPVisionEmbeddings
+
+    class Drop(torch.nn.Module):
+        def forward(self, x, mask):
+            return x[torch.arange({count})]
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.drop = CLIPVisionEmbeddings(), Drop()
+
+        def forward(self, pixels: torch.Tensor, mask: torch.Tensor):
+            return self.drop(self.embed(pixels), mask)
+"""
+
+
+@pytest.mark.parametrize(("count", "sure"), [("len(x)", False), ("x.size(0)", True)])
+def test_what_a_library_gives_is_a_tensor_in_a_forward_that_takes_it_for_one(count: str, sure: bool) -> None:
+    dropped = dedent(DROPPED).replace("{count}", count)
+    contents = {"train.py": dedent(SETUP + STEP).encode(), "dropped.py": f"import train\n{dropped}".encode()}
+    line = dropped.splitlines().index(f"        return x[torch.arange({count})]") + 2
+    tensors = {place[:2]: kind for place, kind in solve(contents).files["dropped.py"].tensors}
+    assert tensors.get((line, 15)) == ("device assumed" if sure else None)
+
+
+POLICY = """
+    import torch
+
+    class Gaussian:
+        def of(self, mean):
+            return {given}.exp()
+
+    class Actor(torch.nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.mean, self.gaussian = torch.nn.Linear(size, 1), Gaussian()
+
+        def forward(self, x):
+            return self.gaussian.of(self.mean(x))
+
+    class Trainer:
+        def __init__(self, size, device="cuda"):
+            self.actor = Actor(size).to(device)
+            self.optimizer = torch.optim.SGD(self.actor.parameters(), lr=0.1)
+
+        def train(self, steps, buffer):
+            for _ in range(steps):
+                self.actor(torch.randn(4, 8, device="cuda")).mean().backward()
+                self.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("given", "what"), [("unknown(mean)", None), ("mean", "device assumed")])
+def test_tensors_in_a_step_of_training_that_nothing_calls_are_known(given: str, what: str | None) -> None:
+    policy = dedent(POLICY).replace("{given}", given)
+    line = policy.splitlines().index(f"        return {given}.exp()") + 1
+    tensors = {place[:2]: kind for place, kind in solve({"a.py": policy.encode()}).files["a.py"].tensors}
+    assert tensors.get((line, 15)) == what
 
 
 # -- inference -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import libcst as cst
 import pytest
 
 from tests.analysis_help import find
@@ -33,6 +34,28 @@ def test_a_form_feed_does_not_shift_lines() -> None:
 def test_the_statement_of_a_compound_header_ends_before_its_body() -> None:
     module = SourceModule.parse("if f(\n    1\n):\n    x = 1\n    y = 2\n", "x.py")
     assert module.statement_lines(find(module, "f(\n    1\n)")) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        ("x = a, b\n", "a, b"),
+        ("x = (a), (b)\n", "(a), (b)"),
+        ("x = ((a), (b))\n", "(a), (b)"),
+        ("x = (  # (\n    a, b,\n)\n", "a, b,"),
+        ("x = ()\n", ""),
+        ("x[((a), b)]\n", "(a), b"),
+        ("x = f'é{ a, b }'\n", "a, b"),
+        ("x = f'é{ (a), (b) }'\n", "(a), (b)"),
+        ("x = f'é{ ((a), (b)) }'\n", "(a), (b)"),
+        ("x = f'''é{\n (a),\n (b),\n}'''\n", "(a),\n (b)"),
+        ("x = f'{()}'\n", ""),
+    ],
+)
+def test_the_text_of_a_tuple_is_what_is_inside_its_own_parentheses(text: str, inside: str) -> None:
+    module = SourceModule.parse(text, "x.py")
+    (found,) = module.nodes_of(cst.Tuple)
+    assert module.code(found) == inside
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def outline(value: object) -> object:
 def different_nodes(text: str) -> list[str]:
     """Where the light tree of a text differs from LibCST's; what the light parser refuses, LibCST refuses too."""
     try:
-        tree, _, _ = parse(text)
+        tree = parse(text).tree
     except SyntaxProblem:
         return [] if is_refused(text) else ["only the light parser refuses it"]
     return list(differences(cst.parse_module(text), tree))

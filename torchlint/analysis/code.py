@@ -16,7 +16,7 @@ from torchlint.analysis.syntax.followed import FollowedNodes
 from torchlint.analysis.syntax.from_ast.parse import Made, exact, parse
 from torchlint.analysis.syntax.positions import Positions
 from torchlint.analysis.syntax.tree import Identifiers, Keys, NodeIndex, attribute_key, spelling_key
-from torchlint.knowledge.libraries import LIBRARIES
+from torchlint.knowledge.packages import LIBRARIES
 from torchlint.model import Evidence, Span
 from torchlint.prefilter.text_index import TextIndex
 from torchlint.project.merged import Project

@@ -70,7 +70,7 @@ _TABLE: dict[str, Function] = {
     "resize": Function("m", takes="counts", kernel="same"),
     "cat concat concatenate stack hstack vstack dstack row_stack": Function("f", kernel="same", alone=True, joins=True),
     "diag": Function(kernel="own", alone=True),
-    "new_tensor": Function("m", made="data"),
+    "new_tensor new": Function("m", made="data"),
     "new_zeros new_ones": Function("m", made="units", takes="sizes"),
     "new_full": Function("m", made="constant", takes="sizes"),
     "new_empty": Function("m", made="nothing", takes="sizes"),
@@ -201,10 +201,11 @@ _TABLE: dict[str, Function] = {
     "zeros_like ones_like": Function("f", made="units"),
     "empty": Function("f", made="nothing", takes="sizes", rank=ARGUMENTS),
     "empty_like": Function("f", made="nothing"),
-    "full tril_indices triu_indices": Function("f", made="constant", takes="sizes"),
+    "full": Function("f", made="constant", takes="sizes"),
+    "tril_indices triu_indices": Function("f", made="constant", takes="sizes", kernel="some"),
     "full_like": Function("f", made="constant", takes="numbers"),
     "arange": Function("f", made="constant", takes="sizes", kernel="same", dtype="int64?", rank=1),
-    "range": Function("f", made="constant", takes="sizes", rank=1),
+    "range": Function("f", made="constant", takes="sizes", kernel="some", rank=1),
     "linspace logspace": Function("f", made="rounded", takes="sizes", rank=1),
     "hann_window hamming_window bartlett_window blackman_window kaiser_window": Function(
         "f", made="rounded", takes="sizes", rank=1
@@ -226,7 +227,7 @@ _TABLE: dict[str, Function] = {
     "add_ sub_ mul_ div_ exp_ sin_ index_add_ index_copy_ scatter_add_ share_memory_": Function("m", memory="self"),
     # everything else
     "backward": Function("m", gives="none", only=True),
-    "register_hook retain_grad storage new": Function("m", gives="other"),
+    "register_hook retain_grad storage": Function("m", gives="other"),
     "load save manual_seed seed initial_seed device dtype Generator Size finfo iinfo": Function("f", gives="other"),
     "no_grad enable_grad inference_mode autocast compile jit vmap export hub": Function("f", gives="other"),
     "use_deterministic_algorithms are_deterministic_algorithms_enabled": Function("f", gives="other"),

@@ -19,8 +19,8 @@ Takes = Literal["", "sizes", "numbers", "counts", "last", "limits"]
 # may differ in the last bits; nothing; a generator; data of the host, a number or a buffer; indices and values.
 Made = Literal["", "units", "constant", "rounded", "nothing", "random", "data", "number", "buffer", "sparse"]
 # Where it can run: on every device, with the same result, so that a detour over the host gains nothing; on a device as
-# well, where it may wait, copy or draw otherwise.
-Kernel = Literal["", "same", "own"]
+# well, where it may wait, copy or draw otherwise; not on every device.
+Kernel = Literal["", "same", "own", "some"]
 Place = Literal["", "host", "device", "pinned"]
 
 # What reads the number of elements that it selects or finds: a boolean mask that is read, written with a tensor, or

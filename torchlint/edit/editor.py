@@ -71,18 +71,14 @@ class Editor:
         start, end = self._positions.outer(node)
         return self.text[start:end]
 
-    def is_parenthesized(self, node: cst.CSTNode) -> bool:
-        """Whether the expression is parenthesized."""
-        return self._positions.is_parenthesized(node)
-
     def argument(self, node: cst.BaseExpression) -> str:
         """The text of an expression, usable as an argument of a call."""
-        bare = isinstance(node, _BARE) and not self.is_parenthesized(node)
+        bare = isinstance(node, _BARE) and not self._positions.is_parenthesized(node)
         return f"({self.source(node)})" if bare else self.source(node)
 
     def receiver(self, node: cst.BaseExpression) -> str:
         """The text of an expression, usable before a dot."""
-        atom = isinstance(node, _ATOMS) or self.is_parenthesized(node)
+        atom = isinstance(node, _ATOMS) or self._positions.is_parenthesized(node)
         return self.source(node) if atom else f"({self.source(node)})"
 
     @cached_property
@@ -179,7 +175,7 @@ class Editor:
         end = self._positions.outer(last.value)[1]
         if isinstance(last.value, cst.GeneratorExp) and self.text[self._after_trivia(end)] != ")":
             raise Unfixable
-        if isinstance(last.value, cst.GeneratorExp) and not self.is_parenthesized(last.value):
+        if isinstance(last.value, cst.GeneratorExp) and not self._positions.is_parenthesized(last.value):
             raise Unfixable  # `f(x for x in y)` needs parentheses before it can take a second argument
         indent = self._own_line(last, end, close)
         if indent is None:

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable
 
+from torchlint.catalogue.views import ONLY
 from torchlint.engine.frames import Frame, Function
 from torchlint.engine.union import join, key
 from torchlint.engine.values import PLAIN, UNKNOWN, Device, Kind, Value, sequence
+from torchlint.knowledge import following as known
 
 _DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
+_OF_TENSORS = ONLY | {"shape", "size", "device", "dim"}
+
+
+def takes_tensor(function: Function, name: str) -> bool:
+    """Whether a parameter is used as a tensor."""
+    if function.tensors is None:
+        read = (
+            part for part in ast.walk(function.node) if isinstance(part, ast.Attribute) and part.attr in _OF_TENSORS
+        )
+        function.tensors = frozenset(part.value.id for part in read if isinstance(part.value, ast.Name))
+    return name in function.tensors
+
+
+def as_taken(function: Function, names: dict[str, Value]) -> dict[str, Value]:
+    """Arguments, of which what may be a tensor is one if a method that runs in steps takes it for one."""
+    if function.class_ is None or function.name not in known.STEPPED:
+        return names
+    unsure = [name for name, value in names.items() if value.kind is Kind.TENSOR and not value.sure]
+    return {**names, **{name: names[name].certain() for name in unsure if takes_tensor(function, name)}}
 
 
 def kinds_of_data(function: Function, names: dict[str, Value]) -> Hashable:

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
-from torchlint.engine.assumed import kinds_of_data, widen
+from torchlint.engine.assumed import as_taken, kinds_of_data, widen
 from torchlint.engine.frames import Frame, Function, Scope
 from torchlint.engine.parameters import Parameters
 from torchlint.engine.state import Exhausted, Left, Returned
@@ -217,6 +217,7 @@ class Calls:
         receiver = own.target if own is not None and own.kind is Kind.INSTANCE else None
         within = id(function.frame) if function.scope.function is not None else self._entry(function, node)
         assumed = self._state.assuming and not function.scope.module.library
+        names = as_taken(function, names) if assumed else names
         kinds = (
             kinds_of_data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
         )

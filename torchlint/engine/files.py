@@ -74,7 +74,7 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
             continue
         if not (often.assumed or tensor.assumed):
             known[node].add(tensor)
-        elif often.assumed and often.phase is Phase.TRAINING and often.option is None:
+        elif often.phase is Phase.TRAINING and often.option is None:
             assumed[node].add(tensor)
     files: dict[str, dict[Range, str]] = defaultdict(dict)
     for node, every in {**assumed, **known}.items():

@@ -112,12 +112,13 @@ class Class:
 class Function:
     """A function of the project: its node, the scope around it, the class that defines it."""
 
-    __slots__ = ("class_", "frame", "kind", "node", "scope")
+    __slots__ = ("class_", "frame", "kind", "node", "scope", "tensors")
 
     def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, scope: Scope, frame: Frame) -> None:
         self.node, self.scope, self.frame = node, scope, frame
         self.class_: Class | None = None
         self.kind = ""  # static, class, property
+        self.tensors: frozenset[str] | None = None  # names that are used as tensors, if collected
 
     @property
     def name(self) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.catalogue.views import ONLY
+from torchlint.engine.assumed import takes_tensor
 from torchlint.engine.frames import Class, Function, Scope
-from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Device, Kind, Value, constant, tensor
+from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
 
@@ -228,24 +228,12 @@ def _required(function: Function) -> list[ast.arg]:
 def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
     """What is assumed to be passed: tensors of the device to what runs in a step."""
     annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-    if annotation in ("int", "float"):
-        return NUMBER
-    if annotation == "str":
-        return TEXT
-    if not stepped or annotation == "bool" or arg.arg in ("ctx", "self", "batch_idx"):
-        return UNKNOWN
+    if not stepped or annotation in ("int", "float", "str", "bool") or arg.arg in ("ctx", "self", "batch_idx"):
+        return UNKNOWN  # or what the annotation says
     if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
         return Value(Kind.DICT, element=tensor(sure=False))
     sure = known.TENSOR_ANNOTATION.fullmatch(annotation) is not None
-    return tensor(Device.UNKNOWN, sure=sure or _is_used_as_tensor(function.node, arg.arg))
-
-
-def _is_used_as_tensor(node: ast.AST, name: str) -> bool:
-    attributes = (
-        part for part in ast.walk(node) if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)
-    )
-    used = {part.attr for part in attributes if part.value.id == name}  # type: ignore[attr-defined]
-    return not used.isdisjoint(ONLY | {"shape", "size", "device", "dim"})
+    return tensor(Device.UNKNOWN, sure=sure or takes_tensor(function, arg.arg))
 
 
 def _is_definition(value: Value) -> bool:

@@ -133,25 +133,25 @@ class Value:
         """This value or None, as far as conditions on it may decide anything."""
         if self.maybe_none or self.kind not in _NULLABLE:
             return self
-        copy = self._copy()
-        copy.maybe_none = True
-        return copy
+        return self._copy(maybe_none=True)
+
+    def certain(self) -> Value:
+        """This tensor, known to be one."""
+        return self._copy(sure=True)
 
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""
-        copy = self._copy()
-        copy.device = Device.ACCELERATOR
-        return copy
+        return self._copy(device=Device.ACCELERATOR)
 
     @property
     def moves_inputs(self) -> bool:
         """Whether this is a module that moves what it is called with to the device."""
         return self.device is Device.ACCELERATOR and self.kind in _MODULES
 
-    def _copy(self) -> Value:
+    def _copy(self, **changes: object) -> Value:
         copy = Value.__new__(Value)
         for name in Value.__slots__:
-            setattr(copy, name, getattr(self, name))
+            setattr(copy, name, changes.get(name, getattr(self, name)))
         return copy
 
     @property

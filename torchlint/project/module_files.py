@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection
 from functools import cached_property
 
-from torchlint.knowledge.libraries import LIBRARIES
+from torchlint.knowledge.packages import LIBRARIES
 
 _SOURCES = ("src", "python", "lib")  # where projects keep their packages, if not at their root
 

@@ -35,6 +35,7 @@ class Positions:
         self.whole = text
         self._places = Places(text)
         self._made, self._bodies, self._parents = made.places, made.bodies, parents
+        self._source = made.source
         self._plain = text.isascii()
 
     def span(self, node: cst.CSTNode) -> Span:
@@ -72,7 +73,8 @@ class Positions:
             below = [found for child in children(node) if (found := self.outer(child)) != (0, 0)]
             return (below[0][0], max(end for _, end in below)) if below else (0, 0)
         start, end = self._placed(place)
-        if isinstance(place, ast.GeneratorExp) or (isinstance(place, ast.Tuple) and self._is_closed(node, start)):
+        closed = isinstance(place, ast.Tuple) and self._source.is_parenthesized(place)
+        if closed or isinstance(place, ast.GeneratorExp):
             start = self._after_trivia(start + 1)
             end = max(start, self._before_trivia(end - 1))
         return start, end
@@ -138,11 +140,6 @@ class Positions:
     def is_parenthesized(self, node: cst.CSTNode) -> bool:
         """Whether the expression is parenthesized."""
         return self.outer(node) != self.extent(node)
-
-    def _is_closed(self, node: cst.CSTNode, start: int) -> bool:
-        """Whether a tuple that begins at an offset has parentheses of its own."""
-        below = children(node)
-        return not below or start < self.outer(below[0])[0]
 
     def _parenthesized(self, node: cst.CSTNode, start: int, end: int) -> tuple[int, int] | None:
         """The offsets of the parentheses right around a part of the text, if they belong to a node."""

@@ -66,15 +66,14 @@ class Circumstances:
         return found or (ASSUMED if self._is_assumed(node) else None)
 
     def rest_on_assumption(self, node: cst.CSTNode) -> bool:
-        """Whether only an assumption says that a tensor is on the device, in a function that no step calls.
+        """Whether only the assumption that something calls a function says that a tensor is on the device.
 
         Where programs make steps, it is also one that the function is called in them if none of these does.
         """
         followed = self._module.followed
         step = followed.step(self._module.heat_analysis.enclosing_step(node))
-        if followed.rests_on_assumption(node):
-            return step is None or step.phase == ASSUMED_STEP
-        return followed.follows_programs and step is not None and step.phase == ASSUMED_STEP
+        outside = followed.follows_programs and step is not None and step.phase == ASSUMED_STEP
+        return outside or followed.rests_on_assumption(node)
 
     def _is_assumed(self, node: cst.CSTNode) -> bool:
         """Whether nothing but an assumption says that the function around a node runs in every step."""

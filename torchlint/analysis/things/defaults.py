@@ -12,11 +12,15 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import method
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.knowledge.defaults import CONSTRUCTING_METHODS
 from torchlint.prefilter import concepts
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
+
+# Methods that construct a module: frameworks may call them with another default device or dtype.
+_CONSTRUCTING = frozenset(
+    "__init__ setup build reset_parameters init_weights _init_weights configure_model post_init __post_init__".split()
+)
 
 
 class Defaults:
@@ -61,7 +65,7 @@ class Defaults:
         if owner is None or function is None or not self._module.classes.is_module(owner):
             return False
         name = function.name.value
-        return name in CONSTRUCTING_METHODS or name in self._called_by_constructor(owner)
+        return name in _CONSTRUCTING or name in self._called_by_constructor(owner)
 
     def _called_by_constructor(self, owner: cst.ClassDef) -> set[str | None]:
         constructor = self._module.classes.method(owner, "__init__")

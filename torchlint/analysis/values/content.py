@@ -13,7 +13,7 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import keyword, literal, positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Device, Kind, Value
-from torchlint.catalogue.functions import METHODS
+from torchlint.catalogue.functions import method_named
 from torchlint.catalogue.views import ALONE, CONSTRUCTORS, GENERATING, METADATA, SHARING, SHARING_FUNCTIONS, functions
 from torchlint.knowledge.factories import ARRAY_FACTORIES, GENERATORS, LIKE_FACTORIES
 from torchlint.knowledge.tensors import LEGACY, PARAMETERS
@@ -173,9 +173,9 @@ def _is_list_of_numbers(node: cst.Call) -> bool:
 def _method_generates(values: Values, base: Value, node: cst.Call) -> bool:
     assert isinstance(node.func, cst.Attribute)
     name = node.func.attr.value
-    if _is_particular(node) or name in ("pin_memory", "share_memory_", "requires_grad_", "new_tensor"):
+    made = method_named(name).made
+    if _is_particular(node) or made == "data" or name in ("pin_memory", "share_memory_", "requires_grad_"):
         return False
-    made = name in METHODS and METHODS[name].made != ""
     if not (base.generated or (made and base.device is Device.CPU)):
         return False
     return name in _ALONE or not any(may_be_data(values, arg.value) for arg in node.args)

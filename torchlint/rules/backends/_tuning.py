@@ -11,7 +11,7 @@ from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.knowledge import backends as known
-from torchlint.knowledge.libraries import LIBRARIES
+from torchlint.knowledge.packages import LIBRARIES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

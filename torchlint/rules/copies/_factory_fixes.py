@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 # Factories of zeros and ones, which are the same in every dtype, and of content that does not depend on the device.
 _SAME_IN_EVERY_DTYPE = functions(lambda function: function.made == "units")
-_EVERYWHERE = functions(lambda function: function.made in ("units", "constant", "nothing")) - LIKE_FACTORIES
-_SAME_EVERYWHERE = _EVERYWHERE - {"torch.range", "torch.tril_indices", "torch.triu_indices"}  # not on every device
+_EVERYWHERE = functions(lambda factory: factory.made in ("units", "constant", "nothing") and factory.kernel != "some")
+_SAME_EVERYWHERE = _EVERYWHERE - LIKE_FACTORIES
 _KEYWORDS = frozenset("size fill_value dtype".split())
 _RANDOM = (
     "the device's generator draws different numbers from the same seed, and the CPU's generator no longer advances"

@@ -12,7 +12,7 @@ from torchlint.analysis.syntax.calls import positional
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.loading.loader import DataLoaders, Loader
 from torchlint.analysis.values.lattice import Kind
-from torchlint.knowledge.decoding import DECODERS, FILE_DATASETS, HANDLES
+from torchlint.knowledge.sample_files import DECODERS, FILE_DATASETS, HANDLES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule

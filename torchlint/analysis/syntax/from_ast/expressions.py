@@ -146,11 +146,12 @@ class Expressions:
         """The expression of a replacement field; before Python 3.12, ``ast`` does not always say where it is."""
         # A comment may end the text.
         found = ast.parse(f"({text[start:end]}\n)", mode="eval").body
+        bare = found.elts if isinstance(found, ast.Tuple) and (found.lineno, found.col_offset) == (1, 0) else None
         around = self.source.within(node, text, start, end)
         for part in ast.walk(found):
             if isinstance(part, (ast.expr, ast.keyword, ast.arg)):
                 _move(part, around)
-        return self.of(found)
+        return self.tuple_of(bare) if bare else self.of(found)
 
     # -- operators -------------------------------------------------------------------------------
 
@@ -221,7 +222,7 @@ class Expressions:
 
     def _subscript(self, node: ast.Subscript) -> Node:
         value, where = self.of(node.value), node.slice
-        if where.__class__ is ast.Tuple and where.elts and not self.source.is_parenthesized(where):
+        if where.__class__ is ast.Tuple and not self.source.is_parenthesized(where):
             return _subscript(value, [_subscript_element(self._slice(part)) for part in where.elts])
         return _subscript(value, [_subscript_element(self._slice(where))])
 

@@ -27,6 +27,7 @@ class Made(NamedTuple):
     tree: cst.Module
     bodies: list[LazyBody]
     places: Mapping[cst.CSTNode, Place]
+    source: Source
 
 
 def parse(text: str, content: bytes | None = None, *, at_once: bool = False) -> Made:
@@ -57,7 +58,7 @@ def exact(text: str, content: bytes | None = None) -> Made:
         places = {theirs: made.places[ours] for ours, theirs in pairs if ours in made.places}
     except Exception as error:  # LibCST's parser raises many kinds of exceptions
         raise SyntaxProblem(f"LibCST refuses this code: {error}") from error
-    return Made(tree, [], places)
+    return Made(tree, [], places, made.source)
 
 
 def _made_of(plain: ast.Module, text: str, *, at_once: bool) -> Made:
@@ -74,7 +75,7 @@ def _made_of(plain: ast.Module, text: str, *, at_once: bool) -> Made:
 
     maker = Statements(Source(text), None if at_once else defer)
     tree = maker.module(plain)
-    return Made(tree, bodies, maker.places)
+    return Made(tree, bodies, maker.places, maker.source)
 
 
 def _start_line(statements: Sequence[ast.stmt]) -> int:

@@ -67,7 +67,9 @@ class Source:
         return node.lineno + before.count("\n"), width if before != last else node.col_offset + width
 
     def is_parenthesized(self, node: ast.Tuple) -> bool:
-        """Whether a tuple with elements has parentheses of its own: then more of them open before its first element."""
+        """Whether a tuple has parentheses of its own: then more of them open before its first element."""
+        if not node.elts:
+            return True
         first = node.elts[0]
         rest = node.elts[1] if len(node.elts) > 1 else None
         before = self._between(node.lineno, node.col_offset, first.lineno, first.col_offset)
