@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import torchlint.analysis  # noqa: F401
-from tests import quick
-from tests.browser import chromium  # noqa: F401 - a fixture of all tests that open pages
+# Tests start hundreds of processes, and compiling torchlint takes longer than what most of them do.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+import torchlint.analysis  # noqa: E402, F401
+from tests import quick  # noqa: E402
+from tests.browser import chromium  # noqa: E402, F401 - a fixture of all tests that open pages
 
 pytest_plugins = ["torchlint.testing", "pytester"]
 
