@@ -26,6 +26,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["TORCHLINT_DISABLE_PLUGINS"] = "1"
 
 
+# The modules that take longest, which processes begin with, so that none is left alone with one at the end.
+LONGEST = (
+    "test_confirm test_scan test_plugin_docs test_fixtures test_steps test_site test_stored test_server "
+    "test_server_evidence test_precommit test_loader_workers test_testing test_waits test_hostile_output test_html "
+    "test_differential test_first_imports test_faults test_fuzz test_simulation test_shortcuts test_gpu_programs"
+).split()
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With ``-m quick``, leave out the modules without quick tests, some of which take long to import."""
     left_out = config.getoption("markexpr") == "quick" and not quick.may_have_quick_tests(collection_path)
@@ -40,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the quick tests, before pytest selects by marks, and leave out the exhaustive ones."""
+    """Mark the quick tests, before pytest selects by marks, leave out the exhaustive ones, begin with the longest."""
     for item in items:
         if quick.entry_of(item):
             item.add_marker("quick")
@@ -48,6 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("exhaustive")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+    order = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture(scope="session", autouse=True)
