@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import torchlint.analysis  # noqa: F401
-from tests import quick
-from tests.browser import chromium  # noqa: F401 - a fixture of all tests that open pages
+# Tests start hundreds of processes, and compiling torchlint takes longer than what most of them do.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+import torchlint.analysis  # noqa: E402, F401
+from tests import quick  # noqa: E402
+from tests.browser import chromium  # noqa: E402, F401 - a fixture of all tests that open pages
 
 pytest_plugins = ["torchlint.testing", "pytester"]
 
@@ -19,6 +24,14 @@ pytest_plugins = ["torchlint.testing", "pytester"]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Rules that happen to be installed beside torchlint are not what these tests are about.
 os.environ["TORCHLINT_DISABLE_PLUGINS"] = "1"
+
+
+# The modules that take longest, which processes begin with, so that none is left alone with one at the end.
+LONGEST = (
+    "test_confirm test_scan test_plugin_docs test_fixtures test_steps test_site test_stored test_server "
+    "test_server_evidence test_precommit test_loader_workers test_testing test_waits test_hostile_output test_html "
+    "test_differential test_first_imports test_faults test_fuzz test_simulation test_shortcuts test_gpu_programs"
+).split()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -35,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the quick tests, before pytest selects by marks, and leave out the exhaustive ones."""
+    """Mark the quick tests, before pytest selects by marks, leave out the exhaustive ones, begin with the longest."""
     for item in items:
         if quick.entry_of(item):
             item.add_marker("quick")
@@ -43,6 +56,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("exhaustive")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+    order = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
 
 
 @pytest.fixture(scope="session", autouse=True)

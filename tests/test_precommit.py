@@ -89,7 +89,7 @@ def hook(tmp_path_factory: pytest.TempPathFactory) -> Hook:
             own.rename(shared)
         except OSError:
             assert shared.is_dir()
-    environment = {**_outside_git(), "PRE_COMMIT_HOME": str(shared.parent / "pre-commit-home")}
+    environment = {**_outside_git(), "PRE_COMMIT_HOME": str(shared.parent / "pre-commit-home"), "PIP_NO_COMPILE": "1"}
     return Hook(shared, _git(shared, "rev-parse", "HEAD"), environment)
 
 

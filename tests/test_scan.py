@@ -12,7 +12,7 @@ import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,7 +20,8 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ray")
 import pyarrow.parquet as pq  # noqa: E402
 
-from tests import plugin_help  # noqa: E402
+from tests import plugin_help, warm  # noqa: E402
+from tests.test_scan_archives import tar  # noqa: E402
 from torchlint.api import Config, lint_paths  # noqa: E402
 from torchlint.base.limits import MAX_BYTES  # noqa: E402
 from torchlint.cli.main import main  # noqa: E402
@@ -202,6 +203,30 @@ def test_folders_of_repositories_and_archives_are_read(tmp_path: Path) -> None:
     assert [line for line in told["left_out"] if line.startswith("broken.zip: ")]
 
 
+@pytest.mark.usefixtures("ray")
+def test_an_archive_that_is_a_bomb_is_told_in_the_tables_and_the_scan_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in").mkdir()
+    header = tarfile.TarInfo("p")
+    header.type, header.size = tarfile.XHDTYPE, 8_000_000_000
+    bomb = header.tobuf(tarfile.GNU_FORMAT) + bytes(20_000_000)
+    files = [("p/a.py", GUILTY.encode())]
+    tar(tmp_path / "in/bomb.tar.gz", files, lambda data: gzip.compress(data[:1024] + bomb))
+    tar(tmp_path / "in/good.tar.gz", files)
+    assert scan(tmp_path / "in", "--output", tmp_path / "out") == 2
+    assert states(tmp_path / "out") == {
+        ("bomb.tar.gz", "p/a.py"): "linted",
+        ("bomb.tar.gz", "bomb.tar.gz"): "failed",
+        ("good.tar.gz", "p/a.py"): "linted",
+    }
+    repositories = {row["repo"]: row["status"] for row in read(tmp_path / "out", "repositories")}
+    assert repositories == {"bomb.tar.gz": "incomplete", "good.tar.gz": "linted"}
+    capsys.readouterr()
+    assert main(["scan", "--summary", str(tmp_path / "out")]) == 0
+    assert "bomb.tar.gz: bomb.tar.gz (bomb.tar.gz): the archive has a header" in capsys.readouterr().out
+
+
 # -- what is left out ----------------------------------------------------------------------------
 
 
@@ -307,72 +332,80 @@ def test_the_configuration_is_the_given_one(tmp_path: Path, monkeypatch: pytest.
 
 
 LOADS = GUILTY + "state = torch.load('file')\n"
+MISBEHAVES = """
+import os, signal
+if 'deadly' in self.module.path:
+    os.kill(os.getpid(), signal.SIGKILL)
+if 'raising' in self.module.path:
+    raise ValueError('a defect')
+if 'hanging' in self.module.path:
+    __import__('collections').deque(__import__('itertools').repeat(0), maxlen=0)
+while 'endless' in self.module.path:
+    pass"""
+# A C function that hangs is given up after seconds, and not after the longer time that is right for slow machines.
+IMPATIENT = "from torchlint.base import limits\nlimits.patience = lambda seconds: 4 * seconds\n"
 
 
-def plugin(folder: Path, body: str) -> dict[str, str]:
-    """A package with a rule that does something at each ``torch.load``; the environment in which it is installed."""
-    plugin_help.install(folder / "plugin", {"my_rules.py": plugin_help.rule(body=body.replace("\n", "\n        "))})
-    return {**os.environ, "PYTHONPATH": f"{folder / 'plugin'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+class Scanned(NamedTuple):
+    """A scan by the command, and what it left."""
+
+    done: subprocess.CompletedProcess[str]
+    folder: Path
+
+    @property
+    def output(self) -> Path:
+        """The folder of its results."""
+        return self.folder / "out"
 
 
-def command(
-    *arguments: object, environment: dict[str, str], cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    environment.pop("TORCHLINT_DISABLE_PLUGINS", None)
-    line = [sys.executable, "-m", "torchlint", "scan", *map(str, arguments), "--jobs", "1"]
-    return subprocess.run(line, capture_output=True, text=True, check=False, env=environment, timeout=600, cwd=cwd)
-
-
-@pytest.mark.slow
-def test_a_file_that_kills_its_process_or_raises_costs_only_itself(tmp_path: Path) -> None:
-    body = (
-        "import os, signal\n"
-        "if 'deadly' in self.module.path:\n    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "if 'raising' in self.module.path:\n    raise ValueError('a defect')\n"
-        "while 'endless' in self.module.path:\n    pass"
-    )
-    (tmp_path / "torchlint.toml").write_text("time-limit = 2\n", encoding="utf-8")
-    files = dict.fromkeys(("a.py", "deadly.py", "endless.py", "raising.py", "z.py"), LOADS)
-    data = parquet(tmp_path / "data.parquet", table_of({"r": files, "s": {"a.py": GUILTY}}))
-    output = tmp_path / "out"
-    done = command(
-        data, "--output", output, "--config", tmp_path / "torchlint.toml", environment=plugin(tmp_path, body)
-    )
-    assert done.returncode == 2, done.stderr
-    assert not done.stderr
-    listed = {(row["repo"], row["path"]): row for row in read(output, "files")}
-    linted = {key for key, row in listed.items() if row["status"] == "linted"}
-    assert linted == {("r", "a.py"), ("r", "z.py"), ("s", "a.py")}
-    assert "the process ended" in listed["r", "deadly.py"]["reason"]
-    assert "took more than 2 s" in listed["r", "endless.py"]["reason"]
-    assert "a defect" in listed["r", "raising.py"]["reason"]
-    assert {("r", "TL201"), ("s", "TL201")} <= names(output)
-
-
-@pytest.mark.slow
-def test_a_file_on_which_a_c_function_hangs_costs_only_itself(tmp_path: Path) -> None:
-    endless = "__import__('collections').deque(__import__('itertools').repeat(0), maxlen=0)"
-    environment = plugin(tmp_path, f"if 'slow' in self.module.path:\n    {endless}")
-    (tmp_path / "torchlint.toml").write_text("time-limit = 1\n", encoding="utf-8")
-    data = parquet(tmp_path / "data.parquet", table_of({"r": {"a.py": LOADS, "slow.py": LOADS}}))
-    output = tmp_path / "out"
-    done = command(data, "--output", output, "--config", tmp_path / "torchlint.toml", environment=environment)
-    assert done.returncode == 2, done.stderr
-    assert states(output) == {("r", "a.py"): "linted", ("r", "slow.py"): "failed"}
-
-
-@pytest.mark.slow
-def test_nothing_in_the_current_folder_is_executed(tmp_path: Path) -> None:
-    told = f"__import__('pathlib').Path({str(tmp_path / 'executed')!r}).touch()\n"
-    here = tmp_path / "here"
+@pytest.fixture(scope="module")
+def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Scanned:
+    """A scan of files that end, stop and break the processes that lint them, in a folder with modules of its own."""
+    folder = tmp_path_factory.mktemp("misbehaved")
+    rule = plugin_help.rule(body=MISBEHAVES.replace("\n", "\n        "))
+    plugin_help.install(folder / "plugin", {"given_rules.py": IMPATIENT + rule}, "given_rules", dist="given-rules")
+    environment = {**os.environ, "PYTHONPATH": f"{folder / 'plugin'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    del environment["TORCHLINT_DISABLE_PLUGINS"]
+    told = f"__import__('pathlib').Path({str(folder / 'executed')!r}).touch()\n"
+    here = folder / "here"
     plugin_help.install(here, {"my_rules.py": told + plugin_help.rule()})
     for name in ("pyarrow.py", "numpy.py", "json.py", "sitecustomize.py"):
         (here / name).write_text(told, encoding="utf-8")
-    parquet(here / "data.parquet", table_of({"r": {"a.py": LOADS}}))
-    done = command("data.parquet", "--output", "out", environment=dict(os.environ), cwd=here)
-    assert done.returncode == 1, done.stderr
-    assert names(here / "out") == {("r", "TL201")}
-    assert not (tmp_path / "executed").exists()
+    (here / "torchlint.toml").write_text("time-limit = 1\n", encoding="utf-8")
+    paths = ("a.py", "deadly.py", "endless.py", "hanging.py", "raising.py", "z.py")
+    parquet(here / "data.parquet", table_of({"r": dict.fromkeys(paths, LOADS), "s": {"a.py": GUILTY}}))
+    arguments = ["data.parquet", "--output", str(folder / "out"), "--config", "torchlint.toml", "--jobs", "1"]
+    command = [sys.executable, "-m", "torchlint", "scan", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, timeout=warm.HANGS, cwd=here
+    )
+    return Scanned(done, folder)
+
+
+@pytest.mark.slow
+def test_a_file_that_kills_its_process_or_raises_costs_only_itself(misbehaved: Scanned) -> None:
+    assert misbehaved.done.returncode == 2, misbehaved.done.stderr
+    assert not misbehaved.done.stderr
+    listed = {(row["repo"], row["path"]): row for row in read(misbehaved.output, "files")}
+    linted = {key for key, row in listed.items() if row["status"] == "linted"}
+    assert linted == {("r", "a.py"), ("r", "z.py"), ("s", "a.py")}
+    assert "the process ended" in listed["r", "deadly.py"]["reason"]
+    assert "took more than 1 s" in listed["r", "endless.py"]["reason"]
+    assert "a defect" in listed["r", "raising.py"]["reason"]
+    assert names(misbehaved.output) == {("r", "TL201"), ("s", "TL201"), ("r", "TL000")}
+
+
+@pytest.mark.slow
+def test_a_file_on_which_a_c_function_hangs_costs_only_itself(misbehaved: Scanned) -> None:
+    listed = {row["path"]: row for row in read(misbehaved.output, "files") if row["repo"] == "r"}
+    assert "the process ended" in listed["hanging.py"]["reason"]
+    assert listed["hanging.py"]["status"] == "failed"
+
+
+@pytest.mark.slow
+def test_nothing_in_the_current_folder_is_executed(misbehaved: Scanned) -> None:
+    assert misbehaved.done.returncode == 2, misbehaved.done.stderr
+    assert not (misbehaved.folder / "executed").exists()
 
 
 @pytest.mark.usefixtures("ray")

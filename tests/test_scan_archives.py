@@ -19,7 +19,6 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("ray")
 import pyarrow.parquet as pq  # noqa: E402
 
-from torchlint.cli.main import main  # noqa: E402
 from torchlint.scan import archives, inputs, tables  # noqa: E402
 from torchlint.scan.columns import Columns  # noqa: E402
 from torchlint.scan.problems import Unreadable  # noqa: E402
@@ -51,10 +50,6 @@ def zipped(file: Path, files: Files, method: int = zipfile.ZIP_DEFLATED) -> Path
 
 def rows_of(file: Path, limits: archives.Limits = SMALL) -> list[Row]:
     return list(archives.rows_of_archive(opened(str(file.parent)), file.name, Reader(), limits))
-
-
-def rows_in(table: Path) -> list[dict[str, Any]]:
-    return [row for part in table.iterdir() for row in pq.read_table(part).to_pylist()]
 
 
 def reasons(found: list[Row]) -> list[str]:
@@ -166,27 +161,6 @@ def test_members_that_were_read_are_not_kept(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(tarfile, "open", opening)
     assert len(rows_of(file)) == 40
     assert max(kept) <= 1
-
-
-def test_a_bomb_is_told_in_the_tables_and_the_scan_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "in").mkdir()
-    header = tarfile.TarInfo("p")
-    header.type, header.size = tarfile.XHDTYPE, 8_000_000_000
-    bomb = header.tobuf(tarfile.GNU_FORMAT) + bytes(20_000_000)
-    tar(tmp_path / "in/bomb.tar.gz", [("p/a.py", GUILTY)], lambda data: gzip.compress(data[:1024] + bomb))
-    tar(tmp_path / "in/good.tar.gz", [("p/a.py", GUILTY)])
-    assert main(["scan", str(tmp_path / "in"), "--output", str(tmp_path / "out"), "--quiet", "--jobs", "1"]) == 2
-    files = rows_in(tmp_path / "out/files")
-    assert {(row["repo"], row["path"]): row["status"] for row in files} == {
-        ("bomb.tar.gz", "p/a.py"): "linted",
-        ("bomb.tar.gz", "bomb.tar.gz"): "failed",
-        ("good.tar.gz", "p/a.py"): "linted",
-    }
-    states = {row["repo"]: row["status"] for row in rows_in(tmp_path / "out/repositories")}
-    assert states == {"bomb.tar.gz": "incomplete", "good.tar.gz": "linted"}
-    capsys.readouterr()
-    assert main(["scan", "--summary", str(tmp_path / "out")]) == 0
-    assert "bomb.tar.gz: bomb.tar.gz (bomb.tar.gz): the archive has a header" in capsys.readouterr().out
 
 
 # -- tables --------------------------------------------------------------------------------------

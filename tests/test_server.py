@@ -113,7 +113,7 @@ async def test_closing_a_document_clears_its_findings(editor: Editor, folder: Pa
 
 async def test_a_document_that_is_closed_while_it_is_linted_has_no_findings(editor: Editor, folder: Path) -> None:
     for pause in (0.0, 0.02, 0.1, 0.3):
-        uri = editor.open(folder / f"slow_{pause}.py", GUILTY * 600)
+        uri = editor.open(folder / f"slow_{pause}.py", GUILTY * 250)
         await asyncio.sleep(pause)
         editor.close(uri)
         other = editor.open(folder / f"other_{pause}.py", GUILTY)

@@ -323,7 +323,13 @@ def test_filters_of_the_context_are_heard_since_python_3_14(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
-    ("options", "variable"), [(["-W", "error"], ""), ([], "error"), (["-W", "ignore"], ""), ([], "")]
+    ("options", "variable"),
+    [
+        ([], ""),
+        (["-W", "error"], ""),
+        (["-W", "ignore"], ""),
+        pytest.param([], "error", marks=pytest.mark.exhaustive),  # to Python the same as `-W error`
+    ],
 )
 def test_options_for_warnings_of_the_interpreter_keep_their_meaning(
     tmp_path: Path, options: list[str], variable: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -9,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 # : More than any file has lines or any line has columns.
 MOST = 2**31
 _LARGEST = 1e100
+Check = Callable[[Any], bool]
 
 
 def fits(value: object, kind: Any, *, more: bool = False) -> bool:
@@ -17,48 +19,60 @@ def fits(value: object, kind: Any, *, more: bool = False) -> bool:
     Tuples are arrays in JSON, and keys are strings. An ``int`` is a count and not negative; an ``Annotated`` type lists
     the allowed values. A ``float`` is any finite number. With ``more``, records may have additional keys.
     """
+    return _check(kind, more)(value)
+
+
+@lru_cache(maxsize=1024)
+def _check(kind: Any, more: bool) -> Check:
+    """The check for a type; a type is looked into once, and not for each value."""
     if is_typeddict(kind):
-        return isinstance(value, dict) and _fits_record(value, kind, more=more)
+        return lambda value: isinstance(value, dict) and _fits_record(value, kind, more)
     origin, inner = get_origin(kind), get_args(kind)
     if origin is dict:
-        return isinstance(value, dict) and all(fits(each, inner[1], more=more) for each in value.values())
-    if origin is list:
-        return isinstance(value, list) and all(fits(each, inner[0], more=more) for each in value)
+        item = _check(inner[1], more)
+        return lambda value: isinstance(value, dict) and all(map(item, value.values()))
+    if origin is list or inner[1:] == (...,):
+        item = _check(inner[0], more)
+        return lambda value: isinstance(value, list) and all(map(item, value))
     if origin is tuple:
-        return isinstance(value, list) and _fits_tuple(value, inner, more=more)
+        return _tuple([_check(each, more) for each in inner])
     if origin in (Union, UnionType):
-        return any(fits(value, each, more=more) for each in inner)
+        checks = [_check(each, more) for each in inner]
+        return lambda value: any(check(value) for check in checks)
     if origin is Annotated:
-        return type(value) is inner[0] and value in inner[1]
+        return lambda value: type(value) is inner[0] and value in inner[1]
     if origin is Literal:
-        return any(type(value) is type(each) and value == each for each in inner)
-    return _fits_plain(value, kind)
+        return lambda value: any(type(value) is type(each) and value == each for each in inner)
+    return _plain(kind)
 
 
-def _fits_tuple(value: list[Any], inner: tuple[Any, ...], *, more: bool) -> bool:
-    if inner[1:] == (...,):
-        return all(fits(each, inner[0], more=more) for each in value)
-    return len(value) == len(inner) and all(fits(each, own, more=more) for each, own in zip(value, inner, strict=True))
+def _tuple(checks: list[Check]) -> Check:
+    def check(value: Any) -> bool:
+        if not isinstance(value, list) or len(value) != len(checks):
+            return False
+        return all(own(each) for each, own in zip(value, checks, strict=True))
+
+    return check
 
 
-def _fits_plain(value: object, kind: Any) -> bool:
+def _plain(kind: Any) -> Check:
     if kind is Any:
-        return True
+        return lambda _: True
     if kind is int:
-        return type(value) is int and 0 <= value < MOST
+        return lambda value: type(value) is int and 0 <= value < MOST
     if kind is float:
-        return type(value) in (int, float) and -_LARGEST < value < _LARGEST  # type: ignore[operator]
-    return type(value) is kind
+        return lambda value: type(value) in (int, float) and -_LARGEST < value < _LARGEST
+    return lambda value: type(value) is kind
 
 
-def _fits_record(value: dict[str, Any], kind: Any, *, more: bool) -> bool:
-    hints = _hints(kind)
+def _fits_record(value: dict[str, Any], kind: Any, more: bool) -> bool:
+    fields = _fields(kind, more)
     if not value.keys() >= kind.__required_keys__:
         return False
-    known = ((hints.get(key), each) for key, each in value.items())
-    return all(more if own is None else fits(each, own, more=more) for own, each in known)
+    known = ((fields.get(key), each) for key, each in value.items())
+    return all(more if own is None else own(each) for own, each in known)
 
 
-@lru_cache(maxsize=64)
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+@lru_cache(maxsize=128)
+def _fields(kind: Any, more: bool) -> dict[str, Check]:
+    return {key: _check(hint, more) for key, hint in get_type_hints(kind, include_extras=True).items()}
