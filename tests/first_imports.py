@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import sympy  # noqa: F401 - Dynamo imports it, and observation has nothing to do with it
+import sympy  # type: ignore[import-untyped] # noqa: F401 - Dynamo imports it, and observation has nothing to do with it
 import torch
 from torch.utils.checkpoint import checkpoint
 
