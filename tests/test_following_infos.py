@@ -60,7 +60,7 @@ def test_a_function_that_no_program_gets_to_is_an_info(tmp_path: Path) -> None:
     severities = {Path(f.path).name: (f.severity.value, f.message) for f in found(paths)}
     assert severities["train.py"][0] == "warning"
     assert severities["unused.py"][0] == "info"
-    assert severities["unused.py"][1].endswith("(no program that was followed gets here)")
+    assert severities["unused.py"][1].endswith("(if this runs in a step)")
 
 
 def test_without_a_program_a_training_function_is_still_a_warning(tmp_path: Path) -> None:

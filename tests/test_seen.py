@@ -59,20 +59,41 @@ def in_helper(paths: list[str], *select: str, cached: bool = False) -> list[Find
     return [finding for finding in found if finding.path.endswith("helper.py")]
 
 
+KEEP = ": keep it on the device, or compute it on the host before the data are moved"
+CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
+
+
 @pytest.mark.parametrize(
-    ("line", "rule", "words"),
+    ("line", "rule", "words", "repair"),
     [
-        ("limit = [1, 2, 3][out.argmax()]", "TL301", "a tensor as index of a list: the host waits here"),
-        ("if out.sum() > 3: self.entries = {}", "TL301", "a condition on a tensor: the host waits here"),
-        ("turned = out[:4].inverse()", "TL304", "`.inverse()`: the host waits here"),
-        ("lowest = min(out.mean(), out.sum())", "TL301", "`min(..)` of Python: the host waits here"),
+        (
+            "limit = [1, 2, 3][out.argmax()]",
+            "TL301",
+            "a tensor as index of a list: the host waits here",
+            KEEP,
+        ),
+        (
+            "if out.sum() > 3: self.entries = {}",
+            "TL301",
+            "a condition on a tensor: the host waits here",
+            CHOOSE,
+        ),
+        ("turned = out[:4].inverse()", "TL304", "`.inverse()`: the host waits here", ""),
+        (
+            "lowest = min(out.mean(), out.sum())",
+            "TL301",
+            "`min(..)` of Python: the host waits here",
+            KEEP,
+        ),
     ],
 )
-def test_a_wait_in_a_step_of_another_file_is_an_info(tmp_path: Path, line: str, rule: str, words: str) -> None:
+def test_a_wait_in_a_training_step_of_another_file_is_a_warning(
+    tmp_path: Path, line: str, rule: str, words: str, repair: str
+) -> None:
     (finding,) = in_helper(project(tmp_path, line))
-    assert (finding.rule, finding.severity, finding.heat) == (rule, Severity.INFO, Heat.STEP)
+    assert (finding.rule, finding.severity, finding.heat) == (rule, Severity.WARNING, Heat.STEP)
     assert words in finding.message
-    assert finding.message.endswith(f"in every training step (the loop in {tmp_path}/train.py:13)")
+    assert finding.message.endswith(f"in every training step (the loop in {tmp_path}/train.py:13){repair}")
     assert finding.span.line == 7
     assert finding.fingerprint
 
@@ -146,10 +167,8 @@ def test_what_serves_a_purpose_is_left_to_its_rule(tmp_path: Path) -> None:
     assert in_helper(project(tmp_path, "import torch; torch.cuda.synchronize()"), "TL301", "TL304") == []
 
 
-@pytest.mark.parametrize(("pin", "severity"), [("True", "warning"), ("False", "info")])
-def test_a_loader_of_another_file_that_pins_makes_a_blocking_copy_a_warning(
-    tmp_path: Path, pin: str, severity: str
-) -> None:
+@pytest.mark.parametrize("pin", [True, False])
+def test_what_to_do_about_a_blocking_copy_depends_on_the_loader_of_another_file(tmp_path: Path, pin: bool) -> None:
     files = {
         "main": f"""
             import torch
@@ -168,8 +187,8 @@ def test_a_loader_of_another_file_that_pins_makes_a_blocking_copy_a_warning(
     for name, text in files.items():
         (tmp_path / f"{name}.py").write_text(dedent(text), encoding="utf-8")
     (finding,) = in_helper([str(tmp_path / "helper.py"), str(tmp_path / "main.py")], "TL202")
-    assert finding.severity.value == severity
-    assert finding.message.endswith("add `non_blocking=True`") is (severity == "warning")
+    assert finding.severity is Severity.WARNING
+    assert finding.message.endswith("add `non_blocking=True`") is pin
 
 
 def test_a_field_of_a_batch_is_no_element_of_a_tensor(tmp_path: Path) -> None:
@@ -183,3 +202,52 @@ def test_every_form_is_proved_and_reported() -> None:
         assert form.kind in (READ, WAIT, COPY), form
         assert ": " in form.source, form
         assert rules >= set(form.rules), form
+
+
+def test_what_loops_inside_of_a_step_run_over_is_said(tmp_path: Path) -> None:
+    (finding,) = in_helper(project(tmp_path, "for row in range(8): self.low = min(out[row].mean(), 1)"))
+    assert "in every training step (the loop in " in finding.message
+    assert finding.message.endswith("for each of `range(8)`: do this for all of them at once, and read one result")
+
+
+def test_a_wait_right_behind_another_is_shown_with_it(tmp_path: Path) -> None:
+    first, second = "low = min(out.mean(), out.sum())", "turned = out[:4].inverse()"
+    together = in_helper(project(tmp_path, f"{first}\n            # a comment\n            {second}"))
+    assert [(f.span.line, [e.line for e in f.evidence if not e.context]) for f in together] == [(7, [9])]
+    apart = in_helper(project(tmp_path, f"{first}\n            out = out * 2\n            {second}"))
+    assert [f.span.line for f in apart] == [7, 9]
+
+
+DECODING = """
+    import torch
+    from model import Model
+
+    model = Model().cuda()
+    tokens = torch.zeros(1, 8, dtype=torch.long, device="cuda")
+    with torch.no_grad():
+        for at in range(100):
+            {round}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "severity"),
+    [
+        ("logits = model(tokens); tokens = torch.cat([tokens, logits.argmax(-1)]); stop(tokens)", "warning"),
+        ("logits = model(tokens[:, :at]); tokens[:, at] = logits.argmax(-1); stop(tokens)", "warning"),
+        ("total = model(torch.zeros(1, 8).cuda()); stop(total)", "info"),
+        ("for layer in [model, model]: tokens = layer(tokens); stop(tokens)", "info"),
+    ],
+    ids=["joined", "stored", "nothing is carried on", "layers"],
+)
+def test_a_wait_in_a_loop_that_makes_the_next_input_is_a_warning(tmp_path: Path, body: str, severity: str) -> None:
+    files = {
+        "program": DECODING.replace("model = Model", "from helper import stop\n    model = Model").format(round=body),
+        "model": "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x.float()\n",
+        "helper": "def stop(tokens):\n    if tokens.sum() > 3:\n        print('stop')\n",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(dedent(text), encoding="utf-8")
+    (finding,) = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    assert finding.severity.value == severity
+    assert ("in every step of decoding or sampling" in finding.message) is (severity == "warning")

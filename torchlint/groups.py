@@ -25,7 +25,11 @@ GROUPS = {
     WASTE: Group(
         "Wasted time or memory. The aim: at least 90 % of warnings are right and worth fixing.", Severity.WARNING
     ),
-    ADVICE: Group("Advice: often pointless although it is true, or read too seldom to promise more.", Severity.INFO),
+    ADVICE: Group(
+        "Advice: often pointless although it is true, or read too seldom to promise more. A warning only where every "
+        "step of a training or a sampler waits.",
+        Severity.INFO,
+    ),
     PORTABILITY: Group("The program fails on a machine without CUDA; nothing is wasted with it.", Severity.WARNING),
     PREVIEW: Group(
         "Not found in real code yet, or wrong too often there. Off unless `preview` is set.", Severity.ERROR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from torchlint.engine.frames import Event, Frame, Region
@@ -51,9 +51,12 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
 
 
 def events_of_files(
-    happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
+    happened: Iterable[Occurrence],
+    frequency: Frequency,
+    modules: Mapping[str, Module],
+    reached: Collection[ast.AST] | None,
 ) -> dict[str, set[FollowedEvent]]:
-    """What happens in every step, by file."""
+    """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps."""
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     for one in happened:
@@ -63,7 +66,8 @@ def events_of_files(
         if path not in sources:
             sources[path] = Source(modules[path].tree)
         place = range_of(node)
-        phase = ASSUMED if state.assumed else state.phase.value
+        assumed = state.assumed or (reached is not None and not frequency.is_within(one.frame, one.region, reached))
+        phase = ASSUMED if assumed else state.phase.value
         if phase == Phase.INFERENCE.value and frequency.samples(one.frame, one.region):
             phase = SAMPLING
         found[path].add(

@@ -39,8 +39,8 @@ def known_of_files(
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
     unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
-    events = events_of_files(happened, frequency, modules)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
+    events = events_of_files(happened, frequency, modules, state.reached if reached is not None else None)
     unfollowed = _unfollowed(state)
     if reached is not None:
         for module, statements in state.left_out.items():

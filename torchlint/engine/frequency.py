@@ -9,7 +9,7 @@ inference.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -259,6 +259,11 @@ class Frequency:
                 if not caller.assumed and not here.module.library:
                     found.append((*_place(caller, line), here.name))
         return found[::-1]
+
+    def is_within(self, frame: Frame, region: Region, functions: Collection[ast.AST]) -> bool:
+        """Whether all that leads from the step to a region is in these functions, and in bodies of modules."""
+        frames = (here for here, *_ in self._outwards(frame, region))
+        return all(here.function is None or here.function.node in functions for here in frames)
 
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""

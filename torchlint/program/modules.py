@@ -60,6 +60,6 @@ def is_main_guard(statement: ast.stmt) -> bool:
 
 
 # A loop or a call outside of functions and classes; files are not parsed to see that.
-_WORKS = re.compile(rb"^(?:for |while |[A-Za-z_][\w.]*\()", re.MULTILINE)
+_WORKS = re.compile(rb"^(?:for |while |with |[A-Za-z_][\w.]*\()", re.MULTILINE)
 _TEST_FOLDERS = frozenset({"tests", "testing", "unit_tests", "unittests", "test_suite"})
 _NO_PROGRAMS = frozenset({"docs", "doc", "benchmarks"})
