@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import libcst as cst
+from judging.register import Register
 from timing import page
 
 from torchlint.analysis.module import SourceModule
@@ -41,7 +42,6 @@ from torchlint.analysis.syntax.errors import SyntaxProblem
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Device
 from torchlint.config.config import Config
-from torchlint.dev.register import Register
 from torchlint.model import Heat
 from torchlint.project.merged import Project
 from torchlint.project.view import ProjectView

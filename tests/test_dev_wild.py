@@ -1,4 +1,4 @@
-"""`python -m torchlint.dev`: findings in public repositories, shown, judged and kept."""
+"""`python benchmarks/readings.py`: findings in public repositories, shown, judged and kept."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from torchlint.dev import figures, places, wild
-from torchlint.dev.__main__ import main
-from torchlint.dev.readings import Reading, Unreadable, add, line, read, tally
-from torchlint.dev.register import Register
+from judging import figures, places, wild
+from judging.readings import Reading, Unreadable, add, line, read, tally
+from judging.register import Register
+from readings import main
 
 TRAIN = """\
 import torch

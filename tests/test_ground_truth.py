@@ -11,9 +11,9 @@ import evaluate
 import ground_truth
 import pytest
 import repairs
+from judging.register import Register
 from truth import data, lines, programs, reasons, runs, tables, verdicts
 
-from torchlint.dev.register import Register
 from torchlint.run.rules import registry
 
 CODE = """\
@@ -61,7 +61,7 @@ def test_lines_of_every_step_are_compared_with_the_findings(
     outcomes = {(r.line.path, r.line.line, r.line.kind): (r.outcome, r.rule) for r in found}
     assert outcomes == {
         ("help_me.py", 3, "read"): ("missed", "unknown"),
-        ("train.py", 10, "upload"): ("at info", "TL202"),
+        ("train.py", 10, "upload"): ("found", "TL202"),
         ("train.py", 14, "read"): ("found", "TL301"),
     }
     assert {(one.finding.rule, one.verdict.status.value) for one in judged} >= {("TL301", "confirmed")}

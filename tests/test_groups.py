@@ -6,6 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+import readings as dev
+from judging import places, promises
+from judging.readings import Reading, read
+from judging.register import Register
 
 from tests import harness
 from torchlint import lint_source
@@ -13,10 +17,6 @@ from torchlint.base.pages import Page
 from torchlint.cli.main import main
 from torchlint.config.config import Config
 from torchlint.confirm.probes import PROBES
-from torchlint.dev import __main__ as dev
-from torchlint.dev import places, promises
-from torchlint.dev.readings import Reading, read
-from torchlint.dev.register import Register
 from torchlint.docs import marked
 from torchlint.groups import GROUPS, WASTE, group_of
 from torchlint.model import RuleInfo, Severity
@@ -116,7 +116,7 @@ def test_the_page_has_the_tables_of_the_readings(monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(harness.ROOT)
     text = places.PAGE.read_text(encoding="utf-8")
     for what, table in dev.tables().items():
-        assert marked(text, what, table) == text, "run: python -m torchlint.dev figures --write"
+        assert marked(text, what, table) == text, "run: python benchmarks/readings.py figures --write"
 
 
 def test_every_repository_of_the_evaluation_is_registered() -> None:

@@ -78,6 +78,7 @@ CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
             "a condition on a tensor: the host waits here",
             CHOOSE,
         ),
+        ("while out.mean() < 0: out = out + 1", "TL301", "a condition on a tensor: the host waits here", CHOOSE),
         ("turned = out[:4].inverse()", "TL304", "`.inverse()`: the host waits here", ""),
         (
             "lowest = min(out.mean(), out.sum())",

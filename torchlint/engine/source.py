@@ -10,6 +10,7 @@ from torchlint.project.followed import Range
 
 _TESTING = (ast.If, ast.While, ast.Assert, ast.IfExp)
 _SHOWN = 40  # characters of an expression in a message
+_FINITE = frozenset("isnan isinf isfinite".split())
 # Methods that keep values for later, and functions that show them.
 _KEEPING = frozenset("append extend add update put".split())
 _SHOWING = frozenset("print format info debug warning log write set_postfix set_description add_scalar".split())
@@ -33,7 +34,8 @@ class Source:
         """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         for inner, outer in self._outwards(node):
             if isinstance(outer, _TESTING):
-                return "test" if inner is outer.test else ""
+                names = {getattr(part, "attr", None) or getattr(part, "id", None) for part in ast.walk(outer.test)}
+                return "" if inner is not outer.test else "test" if names.isdisjoint(_FINITE) else "check"
             if isinstance(outer, ast.JoinedStr):
                 return "text"
             if isinstance(outer, ast.Subscript) and inner is outer.slice:

@@ -69,8 +69,8 @@ class FollowedEvent(NamedTuple):
     of the step, ``sampling``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is
     copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places from
     the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost
-    first, and ``use`` what becomes of a value that is read: a ``test``, ``text``, ``kept``, an ``index``, or empty.
-    ``seen`` says that a run of the program has shown it.
+    first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, ``text``,
+    ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
     """
 
     place: Range
@@ -88,7 +88,8 @@ class FollowedEvent(NamedTuple):
     @property
     def is_costly(self) -> bool:
         """Whether a normal run pays for it in every step of a training or a sampler, as following it has shown."""
-        return self.seen or (self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None)
+        paid = self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None
+        return self.seen or (paid and self.use != "check")
 
     @property
     def is_in_loop(self) -> bool:

@@ -35,10 +35,7 @@ class BlockingTransfer(Rule):
         from torchlint.rules.transfers._blocking import Uploads
 
         uploads = self.module.shared(Uploads).starting_with(move)
-        if not uploads:
-            self._cut(move)
-            return
-        if self.module.in_test(move.call):
+        if not uploads or self.module.in_test(move.call):
             return
 
         from torchlint.rules.transfers._fixes import make_asynchronous
@@ -51,21 +48,6 @@ class BlockingTransfer(Rule):
             heat=self.module.heat(move.call),
             fix=None if any(upload.computed for upload in uploads) else make_asynchronous(self.module, uploads),
         )
-
-    def _cut(self, move: Move) -> None:
-        """Check a move of a part of a tensor that exists before the step."""
-        from torchlint.rules.transfers._cuts import Cuts
-
-        cuts = self.module.shared(Cuts).starting_with(move)
-        if cuts:
-            name = cuts[0].whole.value
-            self.report(
-                move.call,
-                f"{_WHAT}: keep `{name}` on the device, if its memory has room, and cut the batch there",
-                evidence=[self.module.evidence(cut.move.call, "this copy blocks as well") for cut in cuts[1:]],
-                severity=Severity.INFO,
-                heat=self.module.heat(move.call),
-            )
 
     def _message(self, upload: Upload) -> str:
         if upload.batch is None and self.module.followed.copy(upload.move.call) == "array":

@@ -8,6 +8,7 @@ from torchlint.project.followed import SAMPLING, FollowedEvent
 
 _BY_USE = {
     "test": "choose on the device with `torch.where`, or test every N steps",
+    "check": "let `GradScaler` skip such steps, or read it together with the loss",
     "text": "accumulate on the device, and read after the loop or every N steps",
     "kept": "accumulate on the device, and read after the loop or every N steps",
     "index": "index with the tensor itself, or compute the position on the host before the data are moved",
@@ -18,7 +19,7 @@ _BY_ORIGIN = {
     "computed": "move the batch itself, pinned and with `non_blocking=True`, and compute this on the device",
     "batch": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
     "array": "let a `DataLoader` with pinned memory make it, and set `non_blocking=True` here",
-    "constant": "it is the same in every step, so move it once, before the loop",
+    "constant": "its data exist before the step, so keep them on the device, if its memory has room",
     "read": "it comes from the device, so keep it there",
     "made": "create it on the device (`device=`)",
     "": "create it on the device, or copy it from pinned memory with `non_blocking=True`",

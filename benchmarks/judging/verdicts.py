@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from torchlint.dev.readings import VERDICTS, Reading
-from torchlint.dev.wild import Found, shown
+from judging.readings import VERDICTS, Reading
+from judging.wild import Found, shown
 
 _KEYS = {word[0]: word for word in VERDICTS}
 _FILE = ("repository", "rule", "place", "verdict", "why")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from torchlint.dev.readings import Reading, Tally, tally
+from judging.readings import Reading, Tally, tally
 from torchlint.groups import ADVICE, DEAD, PREVIEW, WASTE
 from torchlint.model import RuleInfo
 

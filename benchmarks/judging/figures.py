@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from torchlint.dev import promises
-from torchlint.dev.readings import Reading, Tally, tally
+from judging import promises
+from judging.readings import Reading, Tally, tally
 from torchlint.groups import WASTE
 from torchlint.model import RuleInfo
 

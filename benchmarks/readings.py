@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
+from judging import figures, places, promises, verdicts, wild
+from judging.readings import SIGHTS, VERDICTS, Reading, Unreadable, add, read
+from judging.register import Register
+
 from torchlint.config.config import ConfigError
 from torchlint.config.select import check
-from torchlint.dev import figures, places, promises, verdicts, wild
-from torchlint.dev.readings import SIGHTS, VERDICTS, Reading, Unreadable, add, read
-from torchlint.dev.register import Register
 from torchlint.docs import marked
 from torchlint.run import results
 from torchlint.run.rules import registry
@@ -31,14 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except EOFError:
         return 0  # what was said is kept
     except (ConfigError, Unreadable, wild.Missing, verdicts.WrongFile, OSError) as problem:
-        print(f"torchlint.dev: {problem}", file=sys.stderr)
+        print(f"readings: {problem}", file=sys.stderr)
         return 2
     return result
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "python -m torchlint.dev", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        "python benchmarks/readings.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     tools = parser.add_subparsers(required=True, metavar="TOOL")
     meaning = "; ".join(f"{word}: {text}" for word, text in VERDICTS.items())

@@ -1,0 +1,1 @@
+"""Readings of findings in public repositories, and what they say about the rules."""
