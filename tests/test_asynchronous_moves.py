@@ -45,7 +45,7 @@ def fixed(text: str, select: str, *, unsafe: bool = True) -> str:
 @pytest.mark.parametrize("more", ["", ", num_workers=0", ", num_workers=4, **more", ", num_workers=4, pin_memory=pin"])
 def test_there_is_no_fix_where_the_loader_cannot_be_made_to_pin(more: str) -> None:
     found = moves(TRAIN.replace("optimizer):", "optimizer, pin, **more):").format(more=more))
-    assert [(f.span.line, f.severity.value, f.fix) for f in found] == [(10, "info", None), (11, "info", None)]
+    assert [(f.span.line, f.severity.value, f.fix) for f in found] == [(10, "warning", None), (11, "warning", None)]
     assert "`pin_memory=True`" in found[0].message
 
 

@@ -343,7 +343,7 @@ def test_the_report_marks_findings_and_lists_the_rest(folder: Path, capsys: pyte
         "seen in the run: 1 wait for the device a step, 80 us (8 %), at line 12 or 15; the GPU was idle for 60" in text
     )
     assert "seen in the run: 1 copy to the device from pageable memory a step, 40 us (4 %); the GPU" in text
-    assert "TL202 blocking-transfer info" in text  # shown in full, since it was seen
+    assert "TL202 blocking-transfer warning" in text  # shown in full, since it was seen
     assert (
         "train.py:6: 1 wait for data a step, 50 us (5 %); the GPU was idle for 37.5 us because of it give the" in text
     )

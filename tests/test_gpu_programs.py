@@ -6,6 +6,7 @@ All that differs from a real GPU is the device; instruments, evidence and verdic
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,14 @@ DRIVER = "def waited(*_, **__):\n    warn()\n"
 
 
 CHOSEN = first_of_each_kind(PROGRAMS, lambda path: {rule for _, rule, *_ in marks(path)})
+
+
+@pytest.fixture(autouse=True)
+def _modes() -> Iterator[None]:
+    """Programs run in this process, and one of them leaves a mode of torch on, which is what it is about."""
+    anomalies = torch.is_anomaly_enabled()
+    yield
+    torch.autograd.set_detect_anomaly(anomalies)
 
 
 @pytest.mark.slow

@@ -115,10 +115,10 @@ def test_a_loader_that_another_file_feeds_is_found_where_it_is_made(tmp_path: Pa
     assert "engine.py, line 5" in findings[0].message
 
 
-@pytest.mark.parametrize(("more", "severity"), [("", "info"), (", pin_memory=True", "warning")])
-def test_a_move_of_batches_from_a_loader_of_another_file(tmp_path: Path, more: str, severity: str) -> None:
+@pytest.mark.parametrize("more", ["", ", pin_memory=True"])
+def test_a_move_of_batches_from_a_loader_of_another_file(tmp_path: Path, more: str) -> None:
     findings = found(tmp_path, {"main.py": MAIN.format(more=more), "engine.py": ENGINE}, "TL202")
-    assert [(Path(f.path).name, f.severity.value) for f in findings] == [("engine.py", severity)] * 2
+    assert [(Path(f.path).name, f.severity.value) for f in findings] == [("engine.py", "warning")] * 2
 
 
 @pytest.mark.parametrize("parameters", ["self, device", "self, device: Optional[torch.device]", "self, device=None"])
@@ -673,7 +673,7 @@ LISTED = "from torch import ones\nfrom fit import fit\nloader_tests = fit(None, 
 def test_a_parameter_of_any_name_gets_a_loader_from_another_file(tmp_path: Path) -> None:
     findings = found(tmp_path, {"fit.py": FIT, "main.py": CALL.format(more="")}, "TL202", "TL401")
     assert [(Path(f.path).name, f.rule, f.severity.value) for f in findings] == [
-        ("fit.py", "TL202", "info"),
+        ("fit.py", "TL202", "warning"),
         ("main.py", "TL401", "warning"),
     ]
     pinned = found(tmp_path, {"main.py": CALL.format(more=", pin_memory=True")}, "TL202", "TL401")
@@ -685,12 +685,12 @@ def test_a_list_that_a_test_passes_says_nothing_of_a_normal_run(tmp_path: Path) 
     assert {finding.severity.value for finding in found(tmp_path, files, "TL202")} == {"warning"}
 
 
-def test_a_parameter_that_gets_a_list_in_the_same_file_is_an_info(tmp_path: Path) -> None:
+def test_a_list_that_a_function_out_of_use_passes_says_nothing_of_a_normal_run(tmp_path: Path) -> None:
     files = {
         "fit.py": textwrap.dedent(FIT) + "def check(net, x):\n    fit(net, [(x, x)], 'cuda')\n",
         "main.py": CALL.format(more=""),
     }
-    assert {finding.severity.value for finding in found(tmp_path, files, "TL202")} == {"info"}
+    assert {finding.severity.value for finding in found(tmp_path, files, "TL202")} == {"warning"}
 
 
 def test_a_loader_of_a_method_of_another_file(tmp_path: Path) -> None:
@@ -717,7 +717,9 @@ def test_what_another_file_converts_before_the_move_is_not_pinned_by_the_loader(
     converted = FIT.replace("x.to(device), y.to(device)", "x.float().to(device), y.long().to(device)")
     for more in ("", ", pin_memory=True"):
         seen = found(tmp_path, {"fit.py": converted, "main.py": CALL.format(more=more)}, "TL202", "TL401")
-        assert {(f.rule, f.severity) for f in seen} <= {("TL202", Severity.INFO)}  # blocking, but not for want of a pin
+        assert {(f.rule, f.severity) for f in seen} <= {
+            ("TL202", Severity.WARNING)
+        }  # blocking, but not for want of a pin
     one = FIT.replace("y.to(device)", "y.long().to(device)")
     rules = [f.rule for f in found(tmp_path, {"fit.py": one, "main.py": CALL.format(more="")}, "TL202", "TL401")]
     assert rules == ["TL202", "TL401"]

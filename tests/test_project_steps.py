@@ -95,7 +95,7 @@ def test_functions_that_no_file_calls_in_a_step_are_silent(tmp_path: Path) -> No
 
 
 def test_functions_and_modules_that_a_training_loop_calls_run_in_every_step(tmp_path: Path) -> None:
-    expected = [("losses.py", 8, "warning"), ("losses.py", 13, "warning"), ("optim.py", 8, "info")]
+    expected = [("losses.py", 8, "warning"), ("losses.py", 13, "warning"), ("optim.py", 8, "warning")]
     assert places(tmp_path, {**FILES, "train.py": TRAIN}, "TL3") == expected
 
 

@@ -146,10 +146,11 @@ class Rule:
         if self.module.never_runs(node):
             return
         level = bounded(severity or self.severity, self.group)
-        if self.about_steps and self.module.followed.costs(node):
-            level = max(level, Severity.WARNING, key=lambda each: each.rank)
-        if level is Severity.WARNING and group_of(self) == WASTE and (reason := self.circumstance(node)) is not None:
-            level, message = Severity.INFO, f"{message} ({reason})"
+        costly = self.about_steps and level is Severity.INFO and self.module.followed.costs(node)
+        if costly or (level is Severity.WARNING and group_of(self) == WASTE):
+            reason = self.circumstance(node)
+            level = Severity.WARNING if reason is None else Severity.INFO
+            message = message if reason is None else f"{message} ({reason})"
         self._sink(
             Finding(
                 rule=self.id,
@@ -170,12 +171,11 @@ class Rule:
 
     def circumstance(self, node: cst.CSTNode) -> str | None:
         """Why a node hardly matters in a normal run, such as ``only with `--debug```; None if it does matter."""
-        if self.module.followed.costs(node):
-            return None
         from torchlint.analysis.things.circumstances import ASSUMED, Circumstances
 
         circumstances = self.module.shared(Circumstances)
-        found = circumstances.off(node) if self.about_evaluation else circumstances.of(node)
+        evaluates = not (self.about_evaluation or self.module.followed.costs(node))
+        found = circumstances.of(node) if evaluates else circumstances.off(node)
         return found or (ASSUMED if self.about_reads and circumstances.rest_on_assumption(node) else None)
 
     def _as_in_tests(self, node: cst.CSTNode, fix: Fix | None) -> Fix | None:
