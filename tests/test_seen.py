@@ -252,3 +252,25 @@ def test_a_wait_in_a_loop_that_makes_the_next_input_is_a_warning(tmp_path: Path,
     (finding,) = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
     assert finding.severity.value == severity
     assert ("in every step of decoding or sampling" in finding.message) is (severity == "warning")
+
+
+@pytest.mark.parametrize(("device", "copies"), [("cuda", 1), ("cpu", 0)])
+def test_the_type_of_another_tensor_moves_to_its_device(tmp_path: Path, device: str, copies: int) -> None:
+    text = f"""
+        import torch
+
+        def positions(size, kind):
+            return torch.arange(size).type(kind)
+
+        other = torch.zeros(4, 8, device="{device}")
+        model = torch.nn.Linear(8, 8).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(100):
+            kind = other.type()
+            loss = (model(torch.ones(4, 8, device="cuda")) + positions(8, kind)).mean()
+            loss.backward()
+            optimizer.step()
+    """
+    (tmp_path / "helper.py").write_text(dedent(text), encoding="utf-8")
+    found = in_helper([str(tmp_path / "helper.py")], "TL202")
+    assert [f.span.line for f in found if "create it on the device" in f.message] == [5] * copies

@@ -187,7 +187,7 @@ def key(value: Value, depth: int = 2) -> Hashable:
         origin = (value.origin.kind, value.origin.pins) if value.origin else None
         return kind, value.detail, value.device, value.sure, origin
     if kind in PLAIN:
-        return kind, value.rarely
+        return kind, value.rarely, value.device
     if kind in (Kind.LIBRARY, Kind.PACKAGE, Kind.LIBRARY_MODULE, Kind.UNKNOWN):
         return kind, value.detail
     return _key_of_container(value, depth)

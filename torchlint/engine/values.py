@@ -16,7 +16,7 @@ class Kind(Enum):
     UNKNOWN = "unknown"
     CONSTANT = "constant"  # `detail` is the constant
     NUMBER = "number"  # `detail` is a Counted, for numbers that conditions are rare by
-    TEXT = "text"
+    TEXT = "text"  # the name of a type of tensors has a `device`
     FLAG = "flag"  # a bool of the host, or the outcome of a comparison
     TENSOR = "tensor"
     ARRAY = "array"  # of NumPy

@@ -128,7 +128,9 @@ class Tensors:
     def _type(self, given: Arguments) -> Value:
         owner, wanted = given.receiver, given.get(0)
         if not given.values:
-            return TEXT
+            return Value(Kind.TEXT, device=self._devices.of(owner))
+        if wanted.kind is Kind.TEXT and wanted.device is not None:
+            return self._devices.moved(owner, wanted.device, given)
         name = wanted.detail if wanted.kind in (Kind.LIBRARY, Kind.CONSTANT) and isinstance(wanted.detail, str) else ""
         if ".cuda" in name:
             return self._devices.moved(owner, Device.ACCELERATOR, given)
