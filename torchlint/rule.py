@@ -77,7 +77,7 @@ class Rule:
     above the severities of that group. ``about_evaluation = True`` keeps warnings in evaluation, where the findings of
     other rules are infos. ``about_reads = True`` makes findings infos that rest on the assumption that a tensor is on
     the device, in functions that nothing is known to call. ``about_steps = True`` makes a finding a warning, whatever
-    the group, where following the programs shows that every step of a training waits or copies there.
+    the group, where following the programs shows that every step of a training or a sampler waits or copies there.
     ``default = False`` is for rules that only a project can decide about; one of the group ``preview`` is off anyway.
 
     ``named`` is true for a rule that the configuration selects by its id, name or topic, or by a prefix with digits.
@@ -141,7 +141,7 @@ class Rule:
 
         Findings of one file with the same ``cause`` (in the plural, such as ``requests for CUDA``) are shown as one.
         A warning about waste is an info where a normal run hardly gets there, and its message says why. What rules
-        about steps find is a warning where a normal run pays for it in every step of a training.
+        about steps find is a warning where a normal run pays for it in every step of a training or a sampler.
         """
         if self.module.never_runs(node):
             return

@@ -32,9 +32,10 @@ def _passed_on(loop: ast.AST) -> tuple[tuple[str, str], ...]:
     for part in _in_order(getattr(loop, "body", [])):
         for call in (each for each in ast.walk(part) if isinstance(each, ast.Call)):
             callee = _root(call.func)
-            given = {each.id for each in _arguments(call) if isinstance(each, ast.Name)} - changed
+            parts = (each for given in (*call.args, *call.keywords) for each in ast.walk(given))
+            names = {each.id for each in parts if isinstance(each, ast.Name)} - changed
             if callee not in changed:
-                passed.update(dict.fromkeys((name, callee) for name in given))
+                passed.update(dict.fromkeys((name, callee) for name in names))
         for name in _changed(part):
             found.update(dict.fromkeys(pair for pair in passed if pair[0] == name))
             changed.add(name)
@@ -58,11 +59,6 @@ def _root(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _arguments(call: ast.Call) -> Iterator[ast.AST]:
-    for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-        yield from ast.walk(argument)
 
 
 def _changed(part: ast.AST) -> Iterator[str]:

@@ -34,8 +34,10 @@ class Source:
         """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         for inner, outer in self._outwards(node):
             if isinstance(outer, _TESTING):
-                names = {getattr(part, "attr", None) or getattr(part, "id", None) for part in ast.walk(outer.test)}
-                return "" if inner is not outer.test else "test" if names.isdisjoint(_FINITE) else "check"
+                if inner is not outer.test:
+                    return ""
+                names = (getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(inner))
+                return "test" if _FINITE.isdisjoint(names) else "check"
             if isinstance(outer, ast.JoinedStr):
                 return "text"
             if isinstance(outer, ast.Subscript) and inner is outer.slice:

@@ -27,8 +27,9 @@ from torchlint.base.version import __version__
 from torchlint.config.config import Given
 from torchlint.model import Edit, Evidence, FileResult, Finding, Fix, Heat, Safety, Severity, Span
 from torchlint.project.facts import FileFacts
-from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range, Unfollowed
+from torchlint.project.followed import FollowedFile
 from torchlint.run.linting.file import Analysis
+from torchlint.run.packed_programs import PACKED, unpacked
 from torchlint.run.rules import plugins
 
 if TYPE_CHECKING:
@@ -183,10 +184,10 @@ class Cache:
         """What following the programs of these files, by path, told the last time in this world."""
         key = state_of(contents, world)
         entry = self._programs.get(key)
-        if entry is None or not fits(entry, list[_PackedFollowed]):
+        if entry is None or not fits(entry, list[PACKED]):
             return None
         self._used_programs[key] = entry
-        return {path: _unpack_followed(packed) for path, *packed in entry}
+        return {path: unpacked(packed) for path, *packed in entry}
 
     def put_followed(self, contents: Mapping[str, bytes], world: World, found: Mapping[str, FollowedFile]) -> None:
         """Store what following the programs of these files tells."""
@@ -303,56 +304,6 @@ _PackedFinding = tuple[
     tuple[str, int] | None,
 ]
 _PackedFix = tuple[str, str, str | None, list[tuple[int, int, int, int, str]]]
-
-
-_PackedEvent = tuple[
-    tuple[int, int, int, int],
-    str,
-    str,
-    str,
-    str,
-    str,
-    tuple[int, int],
-    list[tuple[str, int, str]],
-    list[str],
-    str,
-    bool,
-]
-# What is followed of a file: its path and the fields of a FollowedFile.
-_PackedFollowed = tuple[
-    str,
-    str,
-    list[tuple[tuple[int, int, int, int], str]],
-    list[tuple[int, str, list[tuple[str, int, str]]]],
-    list[tuple[tuple[int, int, int, int], str]],
-    list[tuple[tuple[int, int, int, int], str]],
-    list[tuple[tuple[int, int, int, int], str, int, str, str]],
-    list[int] | None,
-    list[tuple[str, bool | float | str]],
-    list[_PackedEvent],
-    tuple[bool, int],
-]
-
-
-def _unpack_followed(packed: list[Any]) -> FollowedFile:
-    content, tensors, steps, unusual, copies, feeds, reached, options, events, unfollowed = packed
-    found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
-    fed = tuple(FollowedFeed((a, b, c, d), *rest) for (a, b, c, d), *rest in feeds)
-    lines = tuple(reached) if reached is not None else None
-    ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
-    given = tuple((name, value) for name, value in options)
-    happened = tuple(map(_unpack_event, events))
-    return FollowedFile(content, *ranges, fed, lines, given, happened, Unfollowed(*unfollowed))
-
-
-def _unpack_event(packed: list[Any]) -> FollowedEvent:
-    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen = packed
-    there = tuple((path, at, name) for path, at, name in way)
-    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there, tuple(loops), use, seen)
-
-
-def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:
-    return tuple(((line, column, end, end_column), text) for (line, column, end, end_column), text in packed)
 
 
 def _unpack_analysis(path: str, entry: list[Any], lines: int) -> Analysis:

@@ -27,6 +27,7 @@ class FollowedNodes:
         self._assumed: set[cst.CSTNode] = set()
         self.required: set[Range] = set()
         self.events = known.events
+        self._costly = [event.place for event in known.events if event.is_costly]
         self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}
         self.options = known.options  # of programs, that the configuration gives values
@@ -53,10 +54,11 @@ class FollowedNodes:
         return self._copies.get(self._positions().range(call)) if self._copies else None
 
     def costs(self, node: cst.CSTNode) -> bool:
-        """Whether a normal run waits or copies in an expression in every step of a training."""
-        costly = [event.place for event in self.events if event.is_costly]
-        line, column, last, end = self._positions().range(node) if costly else (0, 0, 0, 0)
-        return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in costly)
+        """Whether a normal run waits or copies in an expression in every step of a training or a sampler."""
+        if not self._costly:
+            return False
+        line, column, last, end = self._positions().range(node)
+        return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in self._costly)
 
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
         """Where the batches of the loader that a call makes are copied to the device in every step."""
