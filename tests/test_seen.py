@@ -274,3 +274,24 @@ def test_the_type_of_another_tensor_moves_to_its_device(tmp_path: Path, device: 
     (tmp_path / "helper.py").write_text(dedent(text), encoding="utf-8")
     found = in_helper([str(tmp_path / "helper.py")], "TL202")
     assert [f.span.line for f in found if "create it on the device" in f.message] == [5] * copies
+
+
+def test_a_wait_in_the_steps_of_a_function_that_no_program_gets_to_is_an_info(tmp_path: Path) -> None:
+    unused = """
+        import torch
+        import train
+
+        def fit(model, book):
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for step in range(100):
+                out = torch.randn(8, 4, device="cuda", requires_grad=True)
+                train.Book(False).turn(out)
+                model(out).mean().backward()
+                optimizer.step()
+    """
+    method = (
+        "pass\n            return out.mean()\n\n        def turn(self, out):\n            turned = out[:4].inverse()"
+    )
+    (finding,) = in_helper(project(tmp_path, method, unused=unused))
+    assert (finding.rule, finding.severity) == ("TL304", Severity.INFO)
+    assert finding.message.endswith("(if this runs in a step)")
