@@ -295,7 +295,8 @@ def test_a_patch_is_copied_as_it_is(chromium: Any, report: Path) -> None:
     with opened(chromium, report) as seen:
         seen.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         seen.page.locator("button.copy").first.click()
-        seen.page.wait_for_function("document.querySelector('button.copy').textContent === 'Copied'")
+        seen.page.wait_for_function("document.getElementById('status').textContent")  # the button's own is soon over
+        assert seen.page.inner_text("#status") == "Copied"
         copied = seen.evaluate("navigator.clipboard.readText()")
         assert copied.startswith("--- a/")
         assert "\n@@ " in copied

@@ -364,7 +364,8 @@ def misbehaved(tmp_path_factory: pytest.TempPathFactory) -> Scanned:
     folder = tmp_path_factory.mktemp("misbehaved")
     rule = plugin_help.rule(body=MISBEHAVES.replace("\n", "\n        "))
     plugin_help.install(folder / "plugin", {"given_rules.py": IMPATIENT + rule}, "given_rules", dist="given-rules")
-    environment = {**os.environ, "PYTHONPATH": f"{folder / 'plugin'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    on_the_path = [str(folder / "plugin"), *filter(None, [os.environ.get("PYTHONPATH")])]  # "" is the current folder
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(on_the_path)}
     del environment["TORCHLINT_DISABLE_PLUGINS"]
     told = f"__import__('pathlib').Path({str(folder / 'executed')!r}).touch()\n"
     here = folder / "here"
