@@ -54,6 +54,8 @@ class Attributes:
         if kind is Kind.TENSOR:
             return self._of_tensor(owner, name)
         if kind is Kind.LIBRARY:
+            if name == "__name__":
+                return constant(owner.detail.rpartition(".")[2])
             return self._engine.libraries.named(f"{owner.detail}.{name}")
         if kind is Kind.PACKAGE:
             inner = self._engine.loaded(f"{owner.detail}.{name}")

@@ -12,7 +12,7 @@ from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import ASSUMED, REQUEST, SAMPLING, FollowedEvent, range_of
 
 
 class Occurrence(NamedTuple):
@@ -50,6 +50,13 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
     yield from best.values()
 
 
+def _of_inference(one: Occurrence, frequency: Frequency) -> str:
+    """The phase of a step that does not train."""
+    if frequency.samples(one.frame, one.region):
+        return SAMPLING
+    return REQUEST if frequency.decodes(one.frame, one.region) else Phase.INFERENCE.value
+
+
 def events_of_files(
     happened: Iterable[Occurrence],
     frequency: Frequency,
@@ -68,8 +75,8 @@ def events_of_files(
         place = range_of(node)
         assumed = state.assumed or (reached is not None and not frequency.is_within(one.frame, one.region, reached))
         phase = ASSUMED if assumed else state.phase.value
-        if phase == Phase.INFERENCE.value and frequency.samples(one.frame, one.region):
-            phase = SAMPLING
+        if phase == Phase.INFERENCE.value:
+            phase = _of_inference(one, frequency)
         found[path].add(
             FollowedEvent(
                 place,

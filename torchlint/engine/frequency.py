@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.frames import Frame, Region
@@ -268,7 +269,25 @@ class Frequency:
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""
         step = next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)
-        return step is not None and step.carries and not step.over_batches
+        return step is not None and _samples(step)
+
+    def decodes(self, frame: Frame, region: Region) -> bool:
+        """Whether a whole sequence is decoded or sampled inside of the step, which is then a request."""
+        step = next(((here, loop) for here, _, loop in self._outwards(frame, region) if loop is not None), None)
+        if step is None:
+            return False
+        here, loop = step
+        inner = (other for other in here.regions.values() if other is not loop and _samples(other))
+        calls = (call.region for call in here.calls if call.callee in self._sampling)
+        marked = (place for kind, place in here.marks if kind == "decode")
+        return any(_inside(place, loop) for place in (*inner, *calls, *marked))
+
+    @cached_property
+    def _sampling(self) -> set[Frame]:
+        """Frames that decode or sample a whole sequence."""
+        loops = (f for f in self.frames if any(_samples(r) and self.is_step(f, r) for r in f.regions.values()))
+        marked = (f for f in self.frames if any(kind == "decode" for kind, _ in f.marks))
+        return self._closure([*loops, *marked], _anywhere)
 
     def loops(self, frame: Frame, region: Region) -> list[ast.AST]:
         """The loops around a region inside of the step, outermost first."""
@@ -325,6 +344,11 @@ def _belongs_to_training(guard: Region) -> bool:
     """
     inside = any(around.kind == "loop" and around.is_step for around in guard.around())
     return guard.directly or (guard.backward and not inside)
+
+
+def _samples(loop: Region) -> bool:
+    """Whether a loop decodes or samples, if it is a step."""
+    return loop.carries and not loop.over_batches
 
 
 def _is_usual(region: Region) -> bool:

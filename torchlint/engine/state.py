@@ -157,7 +157,7 @@ class State:
             self.happen(node, scope, form, name=name)
 
     def mark(self, kind: str) -> None:
-        """Record that this place goes backward, makes an optimizer's step, steps an environment or takes a batch."""
+        """Record that a model, ``backward``, an optimizer or an environment is called here, or a batch is taken."""
         self.frame.marks[kind, self.region] = None
         if kind == "act" and (loop := self.region.loop()) is not None:
             loop.acts = True

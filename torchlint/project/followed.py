@@ -31,6 +31,8 @@ def range_of(place: Place) -> Range:
 ASSUMED = "assumed"
 # The phase of a step of decoding or sampling, which begins with what the one before it has made.
 SAMPLING = "sampling"
+# The phase of a step in which a whole sequence is decoded or sampled.
+REQUEST = "request"
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
 
@@ -66,11 +68,11 @@ class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
-    of the step, ``sampling``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is
-    copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places from
-    the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost
-    first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, ``text``,
-    ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
+    of the step, ``sampling``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says
+    what is copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places
+    from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over,
+    outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite,
+    ``text``, ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
     """
 
     place: Range
@@ -87,9 +89,15 @@ class FollowedEvent(NamedTuple):
 
     @property
     def is_costly(self) -> bool:
-        """Whether a normal run pays for it in every step of a training or a sampler, as following it has shown."""
-        paid = self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None
-        return self.seen or (paid and self.use != "check")
+        """Whether a normal run pays for it in every step, as following it has shown.
+
+        In an evaluation, or another step of inference, it does where loops inside of the step multiply waits that
+        decide what the device does next.
+        """
+        decides = self.form.startswith("wait ") or self.use == "test"
+        multiplied = self.phase == "inference" and bool(self.loops) and decides
+        steps = self.phase in ("training", SAMPLING) or multiplied
+        return self.seen or (steps and not self.option and self.use != "check" and made_by(self.way) is not None)
 
     @property
     def is_in_loop(self) -> bool:

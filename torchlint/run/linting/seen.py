@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.groups import PREVIEW, group_of
 from torchlint.knowledge.forms import COPY, FORMS, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, Range, made_by
+from torchlint.project.followed import ASSUMED, REQUEST, SAMPLING, FollowedEvent, Range, made_by
 from torchlint.run.linting.repairs import repair
 from torchlint.text.columns import of_bytes
 
@@ -141,6 +141,7 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
         "training": "in every training step",
         "inference": "in every step of inference",
         SAMPLING: "in every step of decoding or sampling",
+        REQUEST: "once for each input, not for each step of decoding",
     }
     when = every.get(event.phase, "in every step") if event.way else "in every step"
     waits = f"the host waits here for the device {when}"
