@@ -80,6 +80,11 @@ def _conflicts(module: SourceModule, event: Declaration) -> Sequence[object]:
     return module.shared(BackendFlags).conflicts(one, other)
 
 
+def _seen(module: SourceModule, event: Declaration) -> Sequence[object]:
+    places = [one.place for one in module.followed.events if one.form == event.form]
+    return list(module.followed.expressions(places).values())
+
+
 _FINDERS: dict[str, Callable[[SourceModule, Declaration], Sequence[object]]] = {
     "": _nodes,
     "loader": _loaders,
@@ -87,6 +92,7 @@ _FINDERS: dict[str, Callable[[SourceModule, Declaration], Sequence[object]]] = {
     "step": _steps,
     "cuda_request": _cuda_requests,
     "traced": _traced,
+    "form": _seen,
     "file": lambda module, _: [module],
     "flag": _flags,
     "flags_together": _conflicts,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from torchlint.engine.frames import Event, Frame, Region
 from torchlint.engine.frequency import Frequency, Often, Phase
+from torchlint.engine.gradients import quiet_frames
 from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
@@ -28,6 +29,10 @@ class Occurrence(NamedTuple):
         """Whether the host reads in a loop in which it acts in an environment."""
         loop = self.region.loop()
         return self.event.form is forms.READ_METHOD and loop is not None and loop.acts
+
+    def place(self) -> tuple[str, int]:
+        """The path and the line."""
+        return self.event.path, getattr(self.event.node, "lineno", 0)
 
     def origin(self, frequency: Frequency) -> str:
         """What is copied: a ``batch``, an ``array``, what was ``read`` before, ``made`` in the step or ``constant``."""
@@ -50,6 +55,18 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
     yield from best.values()
 
 
+def _recorded(happened: Iterable[Occurrence], frequency: Frequency, *, only_reached: bool) -> set[Occurrence]:
+    """The first call of a model in each step that only evaluates, of those that autograd records."""
+    quiet = quiet_frames(frequency.frames)
+    found: dict[object, Occurrence] = {}
+    for one in sorted((each for each in happened if each.event.form is forms.RECORDED), key=Occurrence.place):
+        state, spot = one.state, (one.frame, one.region)
+        off = one.frame in quiet or one.region.is_quiet or state.option or (only_reached and state.assumed)
+        if state.phase is Phase.INFERENCE and not off and not frequency.feeds_backward(*spot):
+            found.setdefault(next(iter(frequency.way(*spot)), spot), one)
+    return set(found.values())
+
+
 def _of_inference(one: Occurrence, frequency: Frequency) -> str:
     """The phase of a step that does not train."""
     if frequency.samples(one.frame, one.region):
@@ -58,7 +75,7 @@ def _of_inference(one: Occurrence, frequency: Frequency) -> str:
 
 
 def events_of_files(
-    happened: Iterable[Occurrence],
+    happened: Collection[Occurrence],
     frequency: Frequency,
     modules: Mapping[str, Module],
     reached: Collection[ast.AST] | None,
@@ -66,9 +83,12 @@ def events_of_files(
     """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps."""
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
+    recorded = _recorded(happened, frequency, only_reached=reached is not None)
     for one in happened:
         state, node, path = one.state, one.event.node, one.event.path
         if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
+            continue
+        if one.event.form is forms.RECORDED and one not in recorded:
             continue
         if path not in sources:
             sources[path] = Source(modules[path].tree)

@@ -29,7 +29,7 @@ _NEVER = "not with the default options"
 
 
 def known_of_files(
-    state: State, happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
+    state: State, happened: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
     """What is known of each file from the programs alone, without functions that are assumed to be called."""
     tensors = _tensors(state, frequency)

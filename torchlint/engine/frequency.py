@@ -266,6 +266,10 @@ class Frequency:
         frames = (here for here, *_ in self._outwards(frame, region))
         return all(here.function is None or here.function.node in functions for here in frames)
 
+    def feeds_backward(self, frame: Frame, region: Region) -> bool:
+        """Whether something goes backward, outside of its loops, in a function on the way from the step."""
+        return any(here in self._exposed for here, *_ in self._outwards(frame, region))
+
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""
         step = next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)

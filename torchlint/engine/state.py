@@ -45,6 +45,8 @@ class State:
         self.region = self.frame.root
         self.frames: dict[Hashable, Frame] = {0: self.frame}
         self.worker = False  # in the worker of a loader, where nothing is on the accelerator
+        self.in_model = False  # in the forward pass of a module
+        self.evaluated: frozenset[str] = frozenset()  # what has been put into evaluation mode, as it is written
         self.depth = 0  # calls
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
@@ -87,12 +89,12 @@ class State:
     @contextmanager
     def at(self, frame: Frame, region: Region | None = None) -> Iterator[None]:
         """Follow something in another frame."""
-        saved = self.frame, self.region
+        saved = self.frame, self.region, self.evaluated
         self.frame, self.region = frame, region or frame.root
         try:
             yield
         finally:
-            self.frame, self.region = saved
+            self.frame, self.region, self.evaluated = saved
 
     @contextmanager
     def inside(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-READ, WAIT, COPY = "read", "wait", "copy"
+READ, WAIT, COPY, GRAPH = "read", "wait", "copy", "graph"
 
 
 class Form(NamedTuple):
@@ -115,5 +115,8 @@ STORED_ARRAY = Form("storing an array in a tensor of the device", COPY, ("TL103"
 DEVICE_INDEX = Form(
     "an index on the host", COPY, ("TL305",), "aten/src/ATen/native/TensorAdvancedIndexing.cpp: make_info"
 )
+
+# TL806 reports it.
+RECORDED = Form("`{}`", GRAPH, (), "torch/csrc/autograd/functions/utils.h: compute_requires_grad")
 
 FORMS = tuple(value for value in globals().values() if isinstance(value, Form))

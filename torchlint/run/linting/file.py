@@ -184,6 +184,8 @@ def _assume_what_is_followed(text_index: TextIndex, view: ProjectView) -> None:
             text_index.assume(concept)
     if followed.copies:
         text_index.assume(concepts.LOADERS)
+    for event in followed.events:
+        text_index.assume(concepts.seen(event.form))
 
 
 def unfinished(path: str, over: str, config: Config, facts: FileFacts, running: type[Rule] | None = None) -> Analysis:
