@@ -81,8 +81,7 @@ def _conflicts(module: SourceModule, event: Declaration) -> Sequence[object]:
 
 
 def _seen(module: SourceModule, event: Declaration) -> Sequence[object]:
-    places = [one.place for one in module.followed.events if one.form == event.form]
-    return list(module.followed.expressions(places).values())
+    return module.followed.seen(event.form)
 
 
 _FINDERS: dict[str, Callable[[SourceModule, Declaration], Sequence[object]]] = {

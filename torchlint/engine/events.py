@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -14,6 +15,8 @@ from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
 from torchlint.project.followed import ASSUMED, REQUEST, SAMPLING, FollowedEvent, range_of
+
+_FROZEN = re.compile(rb"\.requires_grad(_\(False|\s*=\s*False)")  # a file that says which parameters need gradients
 
 
 class Occurrence(NamedTuple):
@@ -55,13 +58,16 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
     yield from best.values()
 
 
-def _recorded(happened: Iterable[Occurrence], frequency: Frequency, *, only_reached: bool) -> set[Occurrence]:
+def _recorded(
+    happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module], *, only_reached: bool
+) -> set[Occurrence]:
     """The first call of a model in each step that only evaluates, of those that autograd records."""
     quiet = quiet_frames(frequency.frames)
     found: dict[object, Occurrence] = {}
     for one in sorted((each for each in happened if each.event.form is forms.RECORDED), key=Occurrence.place):
         state, spot = one.state, (one.frame, one.region)
         off = one.frame in quiet or one.region.is_quiet or state.option or (only_reached and state.assumed)
+        off = off or _FROZEN.search(modules[one.event.path].content) is not None
         if state.phase is Phase.INFERENCE and not off and not frequency.feeds_backward(*spot):
             found.setdefault(next(iter(frequency.way(*spot)), spot), one)
     return set(found.values())
@@ -83,7 +89,7 @@ def events_of_files(
     """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps."""
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
-    recorded = _recorded(happened, frequency, only_reached=reached is not None)
+    recorded = _recorded(happened, frequency, modules, only_reached=reached is not None)
     for one in happened:
         state, node, path = one.state, one.event.node, one.event.path
         if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):

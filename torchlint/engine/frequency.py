@@ -267,8 +267,13 @@ class Frequency:
         return all(here.function is None or here.function.node in functions for here in frames)
 
     def feeds_backward(self, frame: Frame, region: Region) -> bool:
-        """Whether something goes backward, outside of its loops, in a function on the way from the step."""
-        return any(here in self._exposed for here, *_ in self._outwards(frame, region))
+        """Whether a function on the way from the step goes backward outside of its loops, or uses gradients."""
+        return any(here in self._exposed or here in self._differentiating for here, *_ in self._outwards(frame, region))
+
+    @cached_property
+    def _differentiating(self) -> set[Frame]:
+        """Frames that compute gradients without training."""
+        return self._closure((f for f in self.frames if any(kind == "grad" for kind, _ in f.marks)), _anywhere)
 
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""

@@ -80,3 +80,8 @@ SELF_RETURNING = frozenset(
 # Options that select the accelerator count as on, whatever their default; those against it as off.
 FOR_ACCELERATOR = re.compile(r"cuda|gpu|device|accelerat", re.IGNORECASE)
 AGAINST_ACCELERATOR = re.compile(r"(no|disable|use|force|only)_?(cuda|gpu)|(use_?|force_?)?cpu(_only)?$", re.IGNORECASE)
+# What returns cached memory to the driver.
+EMPTYING = tuple(
+    f"torch.{owner}.empty_cache"
+    for owner in ("cuda", "cuda.memory", "accelerator", "accelerator.memory", "mps", "xpu", "xpu.memory")
+)

@@ -97,6 +97,8 @@ BARRIER = Form(
 )
 # TL306 decides which of these serve a purpose.
 SYNCHRONIZE = Form("`torch.cuda.synchronize()`", WAIT, (), "torch/cuda/__init__.py: synchronize")
+# TL808 decides which of these serve a purpose.
+EMPTIED = Form("`empty_cache()`", WAIT, (), "c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks")
 
 BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK)
 ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)

@@ -150,6 +150,10 @@ class TorchFunctions:
         self._state.happen(given.node, given.scope, forms.SYNCHRONIZE)
         return NONE
 
+    def _empty(self, given: Arguments) -> Value:
+        self._state.happen(given.node, given.scope, forms.EMPTIED)
+        return NONE
+
     def _accelerators(self) -> Value:
         """The number of accelerators, and of processes that train on them."""
         number = self._engine.program.world.accelerators
@@ -159,8 +163,8 @@ class TorchFunctions:
     def _autograd(self, given: Arguments) -> Value:
         if given.name == "Variable":
             return given.get(0, "data")
-        if given.name == "backward":
-            self._state.mark("backward")
+        if given.name in ("backward", "grad"):
+            self._state.mark(given.name)
         return sequence([tensor(Device.ACCELERATOR)]) if given.name == "grad" else UNKNOWN
 
     def _distribution(self, given: Arguments) -> Value:
@@ -300,6 +304,7 @@ _EXACT = {
     "torch.device": TorchFunctions._device,
     **dict.fromkeys(("torch.cuda.is_available", "torch.accelerator.is_available"), TorchFunctions._true),
     **dict.fromkeys(("torch.cuda.synchronize", "torch.accelerator.synchronize"), TorchFunctions._synchronize),
+    **dict.fromkeys(known.EMPTYING, TorchFunctions._empty),
     "torch.backends.mps.is_available": TorchFunctions._false,
     "torch.onnx.is_in_onnx_export": TorchFunctions._false,
     "torch.jit.is_scripting": TorchFunctions._false,

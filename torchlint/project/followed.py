@@ -64,6 +64,15 @@ class FollowedFeed(NamedTuple):
     by: str = ""
 
 
+_WHEN = {
+    "training": "in every training step",
+    "inference": "in every step of inference",
+    SAMPLING: "in every step of decoding or sampling",
+    REQUEST: "once for each input, not for each step of decoding",
+    "": "in every step",
+}
+
+
 class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
@@ -95,9 +104,18 @@ class FollowedEvent(NamedTuple):
         decide what the device does next.
         """
         decides = self.form.startswith("wait ") or self.use == "test"
-        multiplied = self.phase == "inference" and bool(self.loops) and decides
-        steps = self.phase in ("training", SAMPLING) or multiplied
-        return self.seen or (steps and not self.option and self.use != "check" and made_by(self.way) is not None)
+        costs = self.phase != "inference" or (bool(self.loops) and decides)
+        return self.seen or (self.is_in_steps and costs and self.use != "check")
+
+    @property
+    def is_in_steps(self) -> bool:
+        """Whether a normal run does it in every step of a program."""
+        return self.phase in ("training", "inference", SAMPLING) and not self.option and made_by(self.way) is not None
+
+    @property
+    def when(self) -> str:
+        """How often it happens, in words."""
+        return _WHEN.get(self.phase, _WHEN[""]) if self.way else _WHEN[""]
 
     @property
     def is_in_loop(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from torchlint.analysis.syntax.positions import Positions
-    from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
+    from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range
+
+
+class Seen(NamedTuple):
+    """An expression at which following the programs has seen something in a step."""
+
+    node: cst.BaseExpression
+    event: FollowedEvent
 
 
 class FollowedNodes:
@@ -80,6 +87,12 @@ class FollowedNodes:
     def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
         """The outermost expressions with these ranges."""
         return self._positions().expressions(set(places)) if places else {}
+
+    def seen(self, form: str) -> list[Seen]:
+        """Where a form was seen, in source order."""
+        events = {event.place: event for event in self.events if event.form == form}
+        nodes = self.expressions(events)
+        return [Seen(nodes[place], event) for place, event in sorted(events.items()) if place in nodes]
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""

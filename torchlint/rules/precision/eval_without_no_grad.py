@@ -10,7 +10,7 @@ from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from torchlint.analysis.syntax.followed import Seen
 
 
 class EvalWithoutNoGrad(Rule):
@@ -25,15 +25,17 @@ class EvalWithoutNoGrad(Rule):
     recipe = Recipe("graphs", "finding", "the output of the model carries an autograd graph")
 
     @on.form(RECORDED)
-    def evaluates(self, call: cst.Call) -> None:
+    def evaluates(self, seen: Seen) -> None:
         """Check a call of a model in evaluation mode, in a step that does not train."""
+        call = seen.node
         if self.module.in_test(call):
             return
         from torchlint.rules.precision._fixes import without_gradients
 
+        model = self.module.code(call).partition("(")[0]
         self.report(
             call,
-            f"`{self.module.code(call.func)}` is in evaluation mode, but autograd is on: each call builds an "
-            "autograd graph and keeps its activations; evaluate under `torch.no_grad()`",
+            f"`{model}` is in evaluation mode, but autograd is on: each call builds an autograd graph and keeps its "
+            "activations; evaluate under `torch.no_grad()`",
             fix=without_gradients(self.module, self.module.function_of(call)),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.groups import PREVIEW, group_of
 from torchlint.knowledge.forms import COPY, FORMS, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, REQUEST, SAMPLING, FollowedEvent, Range, made_by
+from torchlint.project.followed import ASSUMED, FollowedEvent, Range, made_by
 from torchlint.run.linting.repairs import repair
 from torchlint.text.columns import of_bytes
 
@@ -137,15 +137,8 @@ def _severity(rule: type[Rule], event: FollowedEvent) -> Severity:
 
 
 def _message(form: Form, event: FollowedEvent, path: str) -> str:
-    every = {
-        "training": "in every training step",
-        "inference": "in every step of inference",
-        SAMPLING: "in every step of decoding or sampling",
-        REQUEST: "once for each input, not for each step of decoding",
-    }
-    when = every.get(event.phase, "in every step") if event.way else "in every step"
-    waits = f"the host waits here for the device {when}"
-    effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
+    copies = f"data is copied to the device {event.when}, while the host waits"
+    effect = copies if form.kind == COPY else f"the host waits here for the device {event.when}"
     own = path.replace("\\", "/")
     step = made_by(event.way)
     loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
