@@ -1,4 +1,4 @@
-"""Loops that decode or sample: a round passes a tensor to a model, and makes that of the next round from the result."""
+"""Loops that decode or sample: a round passes a tensor or token to a model, and makes the next one from the result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def carries(loop: ast.AST, value_of: Callable[[str], Value | None]) -> bool:
-    """Whether a loop passes a tensor on from round to round, by the values at the end of a round."""
+    """Whether a loop passes a tensor or a number on from round to round, by the values at the end of a round."""
     return any(
         (tensor := value_of(name)) is not None
-        and tensor.kind is Kind.TENSOR
+        and (tensor.kind is Kind.TENSOR or (tensor.kind is Kind.NUMBER and tensor.detail is None))
         and (called := value_of(callee)) is not None
         and called.kind in _MAY_COMPUTE
         for name, callee in _passed_on(loop)

@@ -175,8 +175,8 @@ class Frequency:
         """Whether a loop without ``backward`` is a step: over a loader, or around calls of a model."""
         if region.over_batches:
             return True
-        models = any(kind == "model" and _inside(place, region) for kind, place in frame.marks)
-        calls = (call for call in frame.calls if _inside(call.region, region))
+        models = any(kind == "model" and place.loop() is region for kind, place in frame.marks)
+        calls = (call for call in frame.calls if call.region.loop() is region)
         return models or any(call.callee in self._computing for call in calls)
 
     # -- frequency ---------------------------------------------------------------------------------
@@ -226,7 +226,14 @@ class Frequency:
             return Phase.NONE
         if not loop.over_batches and any(region.is_step for region in around):
             return Phase.NONE  # part of a step of training
-        return Phase.INFERENCE if self._infers(frame, loop) else Phase.NONE
+        if not self._infers(frame, loop):
+            return Phase.NONE
+        if loop.over_batches or loop.carries:
+            return Phase.INFERENCE
+        within = base.phase is Phase.INFERENCE or any(
+            region.kind == "loop" and self._phase(frame, region, base) is Phase.INFERENCE for region in around
+        )
+        return Phase.NONE if within else Phase.INFERENCE  # layers or scales are part of a step
 
     def _spread(self) -> None:
         """From callers to callees, until nothing happens more often."""
