@@ -3,7 +3,8 @@
 A training step is the innermost loop through which ``backward`` is reached, or the loop over a loader around it,
 through any number of calls; loops around are epochs. A loop that takes a batch by ``next`` counts as one over a loader.
 A loop over a loader, or a loop that calls a model, that does not reach ``backward`` is a step of an evaluation or of
-inference.
+inference. A loop within such a step is part of it, unless it is over a loader, or decodes or samples; then the outer one
+is a request.
 """
 
 from __future__ import annotations
