@@ -181,6 +181,8 @@ class Calls:
 
     def invoke(self, function: Function, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """The result of a function, followed once for each kind of arguments; an argument that it gives back is one."""
+        if not self._parameters.takes(function, args):
+            return UNKNOWN
         if self._state.depth > _DEEP:
             self._state.partial.add(function.node)
             return UNKNOWN
@@ -256,7 +258,7 @@ class Calls:
     def _new(self, function: Function, peers: list[Frame], receiver: object) -> Frame:
         frame = Frame(function, function.scope.module, function.name)
         frame.receiver = receiver  # type: ignore[assignment]
-        frame.worker = self._state.worker
+        frame.worker, frame.in_model = self._state.worker, self._state.in_model
         frame.quiet = self._engine.gradients.is_quiet(function)
         peers.append(frame)
         return frame

@@ -3,8 +3,7 @@
 A training step is the innermost loop through which ``backward`` is reached, or the loop over a loader around it,
 through any number of calls; loops around are epochs. A loop that takes a batch by ``next`` counts as one over a loader.
 A loop over a loader, or a loop that calls a model, that does not reach ``backward`` is a step of an evaluation or of
-inference. A loop within such a step is part of it, unless it is over a loader, or decodes or samples; then the outer one
-is a request.
+inference. In the forward pass of a module a loop is part of the step, unless it decodes or samples.
 """
 
 from __future__ import annotations
@@ -227,14 +226,9 @@ class Frequency:
             return Phase.NONE
         if not loop.over_batches and any(region.is_step for region in around):
             return Phase.NONE  # part of a step of training
-        if not self._infers(frame, loop):
-            return Phase.NONE
-        if loop.over_batches or loop.carries:
-            return Phase.INFERENCE
-        within = base.phase is Phase.INFERENCE or any(
-            region.kind == "loop" and self._phase(frame, region, base) is Phase.INFERENCE for region in around
-        )
-        return Phase.NONE if within else Phase.INFERENCE  # layers or scales are part of a step
+        if frame.in_model and base.phase is Phase.INFERENCE and not (loop.over_batches or loop.carries):
+            return Phase.NONE  # layers are part of a step
+        return Phase.INFERENCE if self._infers(frame, loop) else Phase.NONE
 
     def _spread(self) -> None:
         """From callers to callees, until nothing happens more often."""
