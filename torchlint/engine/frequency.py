@@ -283,15 +283,14 @@ class Frequency:
         return step is not None and _samples(step)
 
     def decodes(self, frame: Frame, region: Region) -> bool:
-        """Whether a whole sequence is decoded or sampled inside of the step, which is then a request."""
-        step = next(((here, loop) for here, _, loop in self._outwards(frame, region) if loop is not None), None)
-        if step is None:
-            return False
-        here, loop = step
-        inner = (other for other in here.regions.values() if other is not loop and _samples(other))
+        """Whether a function on the way from the step, or the step itself, decodes or samples a whole sequence."""
+        *inner, (here, _, loop) = self._outwards(frame, region)
+        if inner or loop is None:
+            return any(called in self._sampling for called, *_ in inner)
+        loops = (other for other in here.regions.values() if other is not loop and _samples(other))
         calls = (call.region for call in here.calls if call.callee in self._sampling)
         marked = (place for kind, place in here.marks if kind == "decode")
-        return any(_inside(place, loop) for place in (*inner, *calls, *marked))
+        return any(_inside(place, loop) for place in (*loops, *calls, *marked))
 
     @cached_property
     def _sampling(self) -> set[Frame]:
