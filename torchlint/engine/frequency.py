@@ -284,13 +284,15 @@ class Frequency:
 
     def decodes(self, frame: Frame, region: Region) -> bool:
         """Whether a function on the way from the step, or the step itself, decodes or samples a whole sequence."""
-        *inner, (here, _, loop) = self._outwards(frame, region)
-        if inner or loop is None:
-            return any(called in self._sampling for called, *_ in inner)
-        loops = (other for other in here.regions.values() if other is not loop and _samples(other))
+        *inner, (here, _, step) = self._outwards(frame, region)
+        if step is None or any(self._infers(each, loop) for each, loop in self._inside_loops(frame, region)):
+            return False  # a loop that calls the model is what decodes
+        if any(called in self._sampling for called, *_ in inner):
+            return True
+        loops = (other for other in here.regions.values() if other is not step and _samples(other))
         calls = (call.region for call in here.calls if call.callee in self._sampling)
         marked = (place for kind, place in here.marks if kind == "decode")
-        return any(_inside(place, loop) for place in (*loops, *calls, *marked))
+        return any(_inside(place, step) for place in (*loops, *calls, *marked))
 
     @cached_property
     def _sampling(self) -> set[Frame]:
@@ -301,14 +303,16 @@ class Frequency:
 
     def loops(self, frame: Frame, region: Region) -> list[ast.AST]:
         """The loops around a region inside of the step, outermost first."""
-        found: list[ast.AST] = []
+        loops = self._inside_loops(frame, region)
+        return [loop.node for here, loop in loops if loop.node is not None and not here.module.library][::-1]
+
+    def _inside_loops(self, frame: Frame, region: Region) -> Iterator[tuple[Frame, Region]]:
         for here, inner, step in self._outwards(frame, region):
             for around in inner.around():
                 if around is step:
                     break
-                if around.kind == "loop" and around.node is not None and not here.module.library:
-                    found.append(around.node)
-        return found[::-1]
+                if around.kind == "loop":
+                    yield here, around
 
     def _outwards(self, frame: Frame, region: Region) -> Iterator[tuple[Frame, Region, Region | None]]:
         """A region, and those that its frame is called from, as far as the loop that is the step."""
