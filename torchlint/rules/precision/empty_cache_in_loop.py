@@ -35,10 +35,12 @@ class EmptyCacheInLoop(Rule):
     @on.form(EMPTIED)
     def empties(self, seen: Seen) -> None:
         """Check a call of ``empty_cache`` in a step."""
+        import libcst as cst
+
         from torchlint.rules.precision._clearing import Clearing
         from torchlint.rules.precision._fixes import without_call
 
-        module, call = self.module, seen.node
+        module, call = self.module, cst.ensure_type(seen.node, cst.Call)
         clearing = module.shared(Clearing)
         if seen.event.option or module.in_test(call) or not clearing.is_wasted(call):
             return
