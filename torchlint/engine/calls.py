@@ -233,6 +233,7 @@ class Calls:
         if frame is None:
             peers = self._peers[function.node, within, assumed]
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
+            frame.in_model = self._state.in_model or (receiver is not None and self._engine.classes.is_module(own))
             self._state.frames[place] = frame
         if assumed:
             widen(frame, names)
@@ -258,7 +259,7 @@ class Calls:
     def _new(self, function: Function, peers: list[Frame], receiver: object) -> Frame:
         frame = Frame(function, function.scope.module, function.name)
         frame.receiver = receiver  # type: ignore[assignment]
-        frame.worker, frame.in_model = self._state.worker, self._state.in_model
+        frame.worker = self._state.worker
         frame.quiet = self._engine.gradients.is_quiet(function)
         peers.append(frame)
         return frame

@@ -178,7 +178,7 @@ class Frame:
         self.assumes_step = False  # a `forward` that is assumed to run in a step
         self.worker = False  # runs in the worker of a loader
         self.quiet = False  # autograd may be off
-        self.in_model = False  # in the forward pass of a module
+        self.in_model = False  # a method of a module, or in its forward pass
         # The evaluation
         self.given: dict[str, Value] = {}  # its joined arguments, if that something calls it is assumed
         self.widened = False  # since it was followed last
