@@ -233,7 +233,7 @@ class Calls:
         if frame is None:
             peers = self._peers[function.node, within, assumed]
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
-            frame.in_model = self._state.in_model or (receiver is not None and self._engine.classes.is_module(own))
+            frame.in_model = self._state.in_model or (own is not None and self._engine.classes.is_module(own))
             self._state.frames[place] = frame
         if assumed:
             widen(frame, names)
