@@ -33,6 +33,10 @@ ASSUMED = "assumed"
 SAMPLING = "sampling"
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
+# Uses of a value for which a step must read it, or that take much longer than the wait; a step of decoding can be late
+# with what ends it, and with what it makes.
+_MEANT = frozenset({"check", "picture"})
+_NEEDED = _MEANT | {"needed", "stop"}
 
 
 class FollowedStep(NamedTuple):
@@ -69,8 +73,10 @@ class FollowedEvent(NamedTuple):
     of the step, ``sampling``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is
     copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places from
     the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost
-    first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, ``text``,
-    ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
+    first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test whether
+    to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a
+    ``picture``, only back to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of
+    the program has shown it.
     """
 
     place: Range
@@ -89,7 +95,7 @@ class FollowedEvent(NamedTuple):
     def is_costly(self) -> bool:
         """Whether a normal run pays for it in every step of a training or a sampler, as following it has shown."""
         paid = self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None
-        return self.seen or (paid and self.use != "check")
+        return self.seen or (paid and self.use not in (_MEANT if self.phase == SAMPLING else _NEEDED))
 
     @property
     def is_in_loop(self) -> bool:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.walk import descendants
 from torchlint.project.followed import made_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from torchlint.analysis.syntax.positions import Positions
-    from torchlint.project.followed import FollowedFeed, FollowedFile, FollowedStep, Range
+    from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range
 
 
 class FollowedNodes:
@@ -24,8 +23,6 @@ class FollowedNodes:
         self._tensors = dict(known.tensors)
         self._unusual, self._copies = known.unusual, dict(known.copies)
         self._feeds = {feed.place: feed for feed in known.feeds}
-        self._assumed: set[cst.CSTNode] = set()
-        self.required: set[Range] = set()
         self.events = known.events
         self._costly = [event.place for event in known.events if event.is_costly]
         self._reached = frozenset(known.reached) if known.reached is not None else None
@@ -64,18 +61,10 @@ class FollowedNodes:
         """Where the batches of the loader that a call makes are copied to the device in every step."""
         return self._feeds.get(self._positions().range(call)) if self._feeds else None
 
-    def assume(self, node: cst.CSTNode) -> None:
-        """Remember that what is known of an expression rests on the assumption that something calls its function."""
-        self._assumed.add(node)
-
-    def require(self, node: cst.CSTNode) -> None:
-        """Remember that the host needs what is read in an expression."""
-        if self.events:
-            self.required.add(self._positions().range(node))
-
-    def rests_on_assumption(self, node: cst.CSTNode) -> bool:
-        """Whether what is known of a part of a node rests on such an assumption."""
-        return bool(self._assumed) and not self._assumed.isdisjoint(descendants(node))
+    def events_in(self, node: cst.CSTNode) -> list[FollowedEvent]:
+        """The events in an expression or a statement."""
+        line, column, last, end = self._positions().range(node)
+        return [event for event in self.events if (line, column) <= event.place[:2] and event.place[2:] <= (last, end)]
 
     def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
         """The outermost expressions with these ranges."""

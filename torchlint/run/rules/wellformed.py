@@ -7,6 +7,7 @@ from typing import Any
 
 from torchlint.config.options import unreadable
 from torchlint.groups import GROUPS, PREVIEW, implied_by
+from torchlint.knowledge.forms import REPORTING
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import needs
 from torchlint.rule import CORE_PREFIX, FACTS, PROGRAMS, NoOptions, Rule, is_core, page, prefix_of
@@ -44,7 +45,11 @@ def problems(rule: type[Rule]) -> list[str]:
         *_id_problems(rule),
         *_fact_problems(rule),
         *_option_problems(rule.Options),
-        *([] if rule.visitors() else ["has no visitor: name a method `visit_...`, or declare it with `@on...`"]),
+        *(
+            []
+            if rule.visitors() or rule.id in REPORTING
+            else ["has no visitor: name a method `visit_...`, or declare it with `@on...`"]
+        ),
     ]
 
 
