@@ -33,11 +33,6 @@ class FollowedNodes:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
         return self._tensors.get(self._positions().range(node)) if self._tensors else None
 
-    @property
-    def follows_programs(self) -> bool:
-        """Whether the programs of the project make steps."""
-        return self._reached is not None
-
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
         return self._reached is None or self.reaches(function)

@@ -89,9 +89,7 @@ class Told:
         return "".join(
             [
                 f"{self._written(lines)}: {effect}",
-                f" (the loop in {step[0]}:{step[1]})"
-                if step is not None and step[0] != path.replace("\\", "/")
-                else "",
+                f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
                 f", for each of {loops}" if loops else "",
                 f" ({self._waits} such waits)" if self._waits > 1 else "",
                 f": {self._advice}" if self._advice else "",

@@ -23,6 +23,7 @@ HEADINGS = (
 )
 # What rules of other packages must say; further headings are theirs to choose.
 FEWER_HEADINGS = HEADINGS[:3]
+_NO_VISITOR = "has no visitor: name a method `visit_...`, or declare it with `@on...`"
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NEEDS = (
     needs.Identifiers,
@@ -45,11 +46,7 @@ def problems(rule: type[Rule]) -> list[str]:
         *_id_problems(rule),
         *_fact_problems(rule),
         *_option_problems(rule.Options),
-        *(
-            []
-            if rule.visitors() or rule.id in REPORTING
-            else ["has no visitor: name a method `visit_...`, or declare it with `@on...`"]
-        ),
+        *([] if rule.visitors() or rule.id in REPORTING else [_NO_VISITOR]),
     ]
 
 
