@@ -59,7 +59,7 @@ def in_helper(paths: list[str], *select: str, cached: bool = False) -> list[Find
     return [finding for finding in found if finding.path.endswith("helper.py")]
 
 
-KEEP = ": keep it on the device, or compute it on the host before the data are moved"
+LATER = ": accumulate on the device, and read after the loop or every N steps"
 CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
 
 
@@ -67,10 +67,10 @@ CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
     ("line", "rule", "words", "repair"),
     [
         (
-            "limit = [1, 2, 3][out.argmax()]",
+            "self.limit = [1, 2, 3][out.argmax()]",
             "TL301",
             "a tensor as index of a list: the host waits here",
-            KEEP,
+            LATER,
         ),
         (
             "if out.sum() > 3: self.entries = {}",
@@ -78,13 +78,12 @@ CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
             "a condition on a tensor: the host waits here",
             CHOOSE,
         ),
-        ("while out.mean() < 0: out = out + 1", "TL301", "a condition on a tensor: the host waits here", CHOOSE),
-        ("turned = out[:4].inverse()", "TL304", "`.inverse()`: the host waits here", ""),
+        ("turned = out[:4].inverse()", "TL304", "`out[:4].inverse()`: the host waits here", ""),
         (
             "lowest = min(out.mean(), out.sum())",
             "TL301",
-            "`min(..)` of Python: the host waits here",
-            KEEP,
+            "`min(out.mean(), out.sum())`: the host waits here",
+            ": `torch.maximum`, `torch.minimum` and `.clamp` stay on the device",
         ),
     ],
 )

@@ -114,7 +114,7 @@ def events_of_files(
                 sources[path].statement(place),
                 tuple(frequency.way(one.frame, one.region)),
                 tuple(map(iterated, frequency.loops(one.frame, one.region))),
-                sources[path].use(node),
+                sources[path].use(node) if one.event.form.kind == forms.READ else "",
             )
         )
     return found

@@ -103,7 +103,7 @@ class Builtins:
         return NUMBER if element.kind in (Kind.NUMBER, Kind.CONSTANT, Kind.FLAG) else element
 
     def _any(self, given: Arguments) -> Value:
-        self._state.reads(self._element(given.get(0), given), given.node, given.scope, forms.READ_FUNCTION, given.name)
+        self._state.reads(self._element(given.get(0), given), given.node, given.scope, forms.TESTED, given.name)
         return FLAG
 
     # -- iteration ---------------------------------------------------------------------------------

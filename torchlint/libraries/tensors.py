@@ -49,7 +49,7 @@ class Tensors:
         owner, known = given.receiver, method_named(name)
         if known.place == "host":
             return self._read(given)
-        if known.waits is not None and self._state.on_device(owner) and (owner.sure or name == "nonzero"):
+        if known.waits is not None and self._state.on_device(owner) and (owner.sure or known.only):
             self._state.happen(given.node, given.scope, forms.WAITING_METHOD, name=name)
         if known.gives == "flag":
             return FLAG
@@ -73,7 +73,7 @@ class Tensors:
         device = Device.ACCELERATOR if on_device else owner.device or Device.UNKNOWN
         keeps = known.keeps != "" and not known.dtype
         detail = MASK if known.makes_mask else owner.detail if keeps else None
-        sure = owner.sure or known.only
+        sure = owner.sure or known.only or (known.reduces != "" and owner.device is Device.ACCELERATOR)
         origin = owner.origin if keeps and known.shares else computed(owner.origin)
         return tensor(device, sure=sure, detail=detail, origin=origin if device is not Device.ACCELERATOR else None)
 
@@ -100,7 +100,8 @@ class Tensors:
     def _read(self, given: Arguments) -> Value:
         owner, name = given.receiver, given.name
         on_device = self._state.on_device(owner)
-        if on_device and (owner.sure or name in ("item", "tolist")):
+        computed_there = name == "cpu" and owner.device is Device.ACCELERATOR  # what a model gives
+        if on_device and (owner.sure or computed_there or name in ("item", "tolist")):
             self._state.happen(given.node, given.scope, forms.READ_METHOD, name=name)
         origin = self._state.origin("read", given.node) if on_device else owner.origin
         if name == "numpy":

@@ -186,7 +186,8 @@ class TorchFunctions:
             return Value(Kind.PACKED, device=first.device or Device.UNKNOWN)
         if given.name == "pad_packed_sequence":
             return sequence([tensor(first.device or Device.UNKNOWN), tensor(Device.HOST)])
-        if given.name == "one_hot" and len(given.values) < 2 and "num_classes" not in given.named:
+        classes = given.get(1, "num_classes")
+        if given.name == "one_hot" and (classes is UNKNOWN or classes.detail == -1):
             if first.kind is Kind.TENSOR and state.on_device(first):
                 state.happen(given.node, given.scope, forms.ONE_HOT)
         elif given.name == "ctc_loss":

@@ -35,6 +35,10 @@ SAMPLING = "sampling"
 REQUEST = "request"
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
+# Uses of a value for which a step must read it, or that take much longer than the wait; a step of decoding can be late
+# with what ends it, and with what it makes.
+_MEANT = frozenset({"check", "picture"})
+_NEEDED = _MEANT | {"needed", "stop"}
 
 
 class FollowedStep(NamedTuple):
@@ -80,8 +84,10 @@ class FollowedEvent(NamedTuple):
     of the step, ``sampling``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says
     what is copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places
     from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over,
-    outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite,
-    ``text``, ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
+    outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test
+    whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a
+    ``picture``, only back to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of
+    the program has shown it.
     """
 
     place: Range
@@ -103,9 +109,10 @@ class FollowedEvent(NamedTuple):
         In an evaluation, or another step of inference, it does where loops inside of the step multiply waits that
         decide what the device does next.
         """
-        decides = self.form.startswith("wait ") or self.use == "test"
+        decides = self.form.startswith("wait ") or self.use in ("test", "stop")
         costs = self.phase != "inference" or (bool(self.loops) and decides)
-        return self.seen or (self.is_in_steps and costs and self.use != "check")
+        needed = self.use in (_MEANT if self.phase == SAMPLING else _NEEDED)
+        return self.seen or (self.is_in_steps and costs and not needed)
 
     @property
     def is_in_steps(self) -> bool:

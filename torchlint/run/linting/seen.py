@@ -1,15 +1,14 @@
-"""Findings of what was seen in a step, and no rule has reported from the syntax tree."""
+"""Findings of what following the programs has seen in a step, and no rule has reported from the syntax tree."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from torchlint.groups import PREVIEW, group_of
-from torchlint.knowledge.forms import COPY, FORMS, Form
-from torchlint.model import Evidence, Finding, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, FollowedEvent, Range, made_by
-from torchlint.run.linting.repairs import repair
+from torchlint.knowledge.forms import COPY, FORMS, READ, REPEATED, Form
+from torchlint.model import Finding, Fix, Span
+from torchlint.project.followed import FollowedEvent, Range
+from torchlint.run.linting.told import Told, is_behind
 from torchlint.text.columns import of_bytes
 
 if TYPE_CHECKING:
@@ -22,6 +21,15 @@ _WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306")
 _COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
 
 
+def reporting(event: FollowedEvent, enabled: Mapping[str, type[Rule]]) -> type[Rule] | None:
+    """The rule that reports an event: the first enabled one of those that are about it."""
+    form = _BY_KEY.get(event.form)
+    if form is None:
+        return None
+    names = (*REPEATED, *form.rules) if form.kind == READ and event.loops else form.rules
+    return next((enabled[name] for name in names if name in enabled), None)
+
+
 def findings(
     events: Sequence[FollowedEvent],
     path: str,
@@ -29,73 +37,55 @@ def findings(
     rules: Sequence[type[Rule]],
     said: Collection[Finding],
     contradicted: Collection[Range],
-    required: Collection[Range],
+    fixes: Mapping[Range, Fix],
 ) -> list[Finding]:
     """A finding for each line with an event that an enabled rule is about, unless something is ``said`` there.
 
-    A copy beside a wait on the same line gets a finding of its own. What happens right behind is shown with it. A run
-    shows what happens at which expression, so that a line can have a finding for each of them. ``path`` and ``text``
-    are those of the file, ``contradicted`` the places where it shows that nothing happens, and ``required`` those of
-    reads that the host needs.
+    A copy beside a wait on the same line gets a finding of its own. What happens right behind is shown with it, and
+    what the same is to be done about in the same function. A run shows what happens at which expression, so that a line
+    can have a finding for each of them. ``path`` and ``text`` are those of the file, ``contradicted`` the places where
+    it shows that nothing happens, and ``fixes`` what rules make of places.
     """
     from torchlint.text.lines import split_lines
 
     lines = split_lines(text)
     enabled = {rule.id: rule for rule in rules}
-    said_there = [finding for finding in said if finding.rule.startswith(_ABOUT)]
-    told = list(said_there)
+    told: list[Finding | Told] = [finding for finding in said if finding.rule.startswith(_ABOUT)]
     covered, copied = (
-        {line for finding in told if finding.rule.startswith(about) for line in _lines(finding)}
-        for about in (_ABOUT, _COPIES)
+        {line for finding in said if finding.rule.startswith(about) for line in _lines(finding)}
+        for about in (_WAITS, _COPIES)
     )
-    last: FollowedEvent | None = None  # of the finding that was made last
+    together: dict[Hashable, Told] = {}
+    last: tuple[FollowedEvent, Told] | None = None
+    costly = {(_copies(event), event.place[0]) for event in events if event.is_costly}
     for event in events:
-        form = _BY_KEY.get(event.form)
+        form, rule = _BY_KEY.get(event.form), reporting(event, enabled)
         first, end = event.place[0], event.place[2]
         if form is None or end > len(lines) or (event.place in contradicted and not event.seen):
             continue
+        if not event.is_costly and (_copies(event), first) in costly:
+            continue  # what costs more on the line is told
         span, lines_there = _span(event, lines), range(first, end + 1)
-        silent = (copied if form.kind == COPY else covered).isdisjoint(lines_there)
-        if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
+        silent = (copied if _copies(event) else covered).isdisjoint(lines_there)
+        if rule is None or (not silent and (not event.seen or any(_says(one, form, span) for one in told))):
             continue
-        rule = next((enabled[name] for name in form.rules if name in enabled), None)
-        if rule is None:
-            continue
-        covered.add(first)
-        if rule.id.startswith(_COPIES):
-            copied.add(first)
-        if last is not None and _is_behind(last, event, lines):
-            told[-1] = told[-1]._replace(evidence=(*told[-1].evidence, _neighbour(event, span)))
+        (copied if _copies(event) else covered).add(first)
+        one = Told(rule, form, event, span)
+        if last is not None and is_behind(last[0], event, lines):
+            one = last[1].with_neighbour(one)
+        elif (alike := together.setdefault(one.alike or one, one)) is not one:
+            one = alike.with_more(one)
         else:
-            made = _finding(rule, form, event, path, span, lines)
-            told.append(made._replace(severity=Severity.INFO) if event.place in required else made)
-        last = event
-    return told[len(said_there) :]
+            told.append(one)
+        last = event, one
+    return [one.finding(path, lines, fixes.get(one.event.place)) for one in told if isinstance(one, Told)]
 
 
-def _is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) -> bool:
-    """Whether the host has just waited when it comes to the other one, so that this costs little.
-
-    They are in one statement, or nothing is between their statements, and they happen equally often.
-    """
-    if one.seen or other.seen or _how_often(one) != _how_often(other):
-        return False
-    between = lines[one.statement[1] : other.statement[0] - 1]
-    indents = {len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0])}
-    return len(indents) == 1 and all(not line.strip() or line.lstrip().startswith("#") for line in between)
-
-
-def _how_often(event: FollowedEvent) -> Hashable:
-    return _BY_KEY[event.form].kind == COPY, event.phase, event.option, event.way, event.loops
-
-
-def _neighbour(event: FollowedEvent, span: Span) -> Evidence:
-    return Evidence(span.line, span.column, f"{event.what}, right behind, which costs little by itself")
-
-
-def _says(finding: Finding, form: Form, span: Span) -> bool:
+def _says(finding: Finding | Told, form: Form, span: Span) -> bool:
     """Whether a finding says of an expression, or of one in or around it, that it copies or waits like this form."""
-    if not finding.rule.startswith(_COPIES if form.kind == COPY else _WAITS):
+    if not (finding.rule if isinstance(finding, Finding) else finding.reports.id).startswith(
+        _COPIES if form.kind == COPY else _WAITS
+    ):
         return False
     start, end = (span.line, span.column), (span.end_line, span.end_column)
     own = finding.span
@@ -104,65 +94,13 @@ def _says(finding: Finding, form: Form, span: Span) -> bool:
     )
 
 
+def _copies(event: FollowedEvent) -> bool:
+    return event.form.startswith(COPY)
+
+
 def _lines(finding: Finding) -> Iterator[int]:
     yield from range(finding.span.line, finding.span.end_line + 1)
     yield from (evidence.line for evidence in finding.evidence)
-
-
-def _finding(
-    rule: type[Rule], form: Form, event: FollowedEvent, path: str, span: Span, lines: Sequence[str]
-) -> Finding:
-    from torchlint.rule import topic_of
-
-    return Finding(
-        rule=rule.id,
-        name=rule.name,
-        topic=topic_of(rule),
-        severity=_severity(rule, event),
-        path=path,
-        span=span,
-        message=_message(form, event, path),
-        heat=Heat.STEP,
-        evidence=tuple(_evidence(event, path, lines)),
-        statement=event.statement,
-        step=made_by(event.way),
-    )
-
-
-def _severity(rule: type[Rule], event: FollowedEvent) -> Severity:
-    """What it costs decides: a warning where a normal run pays for it in every step of a training or a sampler."""
-    if event.seen:
-        return rule.severity
-    return Severity.WARNING if event.is_costly and group_of(rule) != PREVIEW else Severity.INFO
-
-
-def _message(form: Form, event: FollowedEvent, path: str) -> str:
-    copies = f"data is copied to the device {event.when}, while the host waits"
-    effect = copies if form.kind == COPY else f"the host waits here for the device {event.when}"
-    own = path.replace("\\", "/")
-    step = made_by(event.way)
-    loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
-    advice = repair(form, event)
-    return "".join(
-        [
-            f"{event.what}: {effect}",
-            f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
-            f", for each of {loops}" if loops else "",
-            f": {advice}" if advice else "",
-            " (if this runs in a step)" if event.phase == ASSUMED else "",
-            f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
-            f" (only {event.option})" if " " in event.option else "",
-        ]
-    )
-
-
-def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evidence]:
-    """The places of this file on the way from the step."""
-    for at, line, name in event.way:
-        if at == path.replace("\\", "/") and line <= len(lines):
-            column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
-            text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
-            yield Evidence(line, column, text, context=True)
 
 
 def _span(event: FollowedEvent, lines: Sequence[str]) -> Span:
