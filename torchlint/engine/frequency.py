@@ -221,7 +221,7 @@ class Frequency:
         trained = base.in_loop or any(region.kind == "loop" and region.backward for region in around)
         if loop.acts and trained:
             return Phase.TRAINING  # a rollout
-        if base.phase is Phase.TRAINING or loop.backward:
+        if (base.phase is Phase.TRAINING and not base.rare) or loop.backward:
             return Phase.NONE
         if not loop.over_batches and any(region.is_step for region in around):
             return Phase.NONE  # part of a step of training
