@@ -44,6 +44,7 @@ class Calls:
         self._peers: dict[Hashable, list[Frame]] = defaultdict(list)  # frames of a function
         self._losses: dict[ast.AST, tuple[bool, frozenset[str]]] = {}
         self.reached: set[ast.AST] = set()
+        self.closures: set[Scope] = set()  # calls that made functions which are reached
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -183,6 +184,8 @@ class Calls:
         frame = self._frame(function, names, node)
         self._state.called(frame, "call", node)
         self.reached.add(function.node)
+        if function.scope.function is not None:
+            self.closures.add(function.scope)
         if frame.active:
             return frame.result or UNKNOWN
         given = frame.given or names

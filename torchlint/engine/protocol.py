@@ -65,6 +65,8 @@ class Classes(Protocol):
 
     def is_module(self, value: Value) -> bool: ...
 
+    def makes_modules(self, class_: Class) -> bool: ...
+
     def instantiate(
         self, class_: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST, scope: Scope
     ) -> Value: ...
@@ -82,6 +84,7 @@ class Calls(Protocol):
     """See :mod:`torchlint.engine.calls`."""
 
     reached: set[ast.AST]
+    closures: set[Scope]
 
     def evaluate(self, node: ast.Call, scope: Scope) -> Value: ...
 

@@ -83,7 +83,8 @@ class Roots:
         self._state.within(int(self._state.total * share), module, node, act)
 
     def _is_reached(self, root: Root) -> bool:
-        return root.function.node in self._engine.calls.reached
+        calls, scope = self._engine.calls, root.function.scope
+        return scope in calls.closures if scope.function is not None else root.function.node in calls.reached
 
     # -- programs ----------------------------------------------------------------------------------
 
@@ -167,10 +168,10 @@ class Roots:
     def _roots(self) -> Iterator[Root]:
         for class_ in reversed(self._engine.classes.all):  # those that use others before these
             if not class_.scope.module.is_test and not class_.scope.module.library:
-                libraries = self._engine.classes.lineage(class_)[1]
+                libraries, is_module = self._engine.classes.lineage(class_)[1], self._engine.classes.makes_modules(class_)
                 for name, value in list(class_.fields.items()):
                     if _is_definition(value):
-                        yield Root(value.target, class_, _is_stepped(name, libraries))
+                        yield Root(value.target, class_, _is_stepped(name, libraries, is_module=is_module))
         yield from (Root(function, None, name in known.STEPPED) for name, function in self._state.patches)
         for module in self._engine.program.modules.values():
             if module.loaded and not module.is_test:
@@ -240,7 +241,7 @@ def _is_definition(value: Value) -> bool:
     return value.kind is Kind.FUNCTION and isinstance(value.target.node, (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
-def _is_stepped(name: str, libraries: frozenset[str]) -> bool:
+def _is_stepped(name: str, libraries: frozenset[str], *, is_module: bool) -> bool:
     """Whether a framework calls a method in every step."""
     if name == "step":
         return any(base.startswith("torch.optim") and "lr_sched" not in base for base in libraries)
@@ -248,7 +249,8 @@ def _is_stepped(name: str, libraries: frozenset[str]) -> bool:
         return any(base.rpartition(".")[2] in known.CALLED_IN_STEPS for base in libraries)
     if name.startswith("forward_"):
         return any(base.startswith("torch.nn") for base in libraries)
-    return name in known.STEPPED and any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
+    called = is_module or any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
+    return name in known.STEPPED and called
 
 
 def _called_names(node: ast.AST) -> set[str]:
