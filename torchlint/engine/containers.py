@@ -192,8 +192,7 @@ class Containers:
         elif isinstance(target, ast.Starred):
             self.assign(target.value, value, scope)
         elif isinstance(target, ast.Attribute):
-            for owner in self._engine.evaluate(target.value, scope).members:
-                self._assign_field(owner, target.attr, value)
+            self.assign_field(self._engine.evaluate(target.value, scope), target.attr, value)
         elif isinstance(target, ast.Subscript):
             owner = self._engine.evaluate(target.value, scope)
             self._assign_item(owner, self._engine.evaluate(target.slice, scope), value, target, scope)
@@ -207,6 +206,11 @@ class Containers:
             else:
                 self.assign(part, self.unpacked(value, place), scope)
 
+    def assign_field(self, owners: Value, name: str, value: Value) -> None:
+        """``owner.name = value``"""
+        for owner in owners.members:
+            self._assign_field(owner, name, value)
+
     def _assign_field(self, owner: Value, name: str, value: Value) -> None:
         if owner.kind is Kind.INSTANCE:
             held = owner.target.fields.get(name)
@@ -218,7 +222,7 @@ class Containers:
         elif owner.kind is Kind.DICT:
             owner.fields[name] = value
         elif owner.kind is Kind.LIBRARY and value.kind is Kind.FUNCTION:
-            self._state.patches.append((name, value.target))
+            self._state.patches.append((f"{owner.detail}.{name}", value.target))
 
     def _assign_item(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
         if owner.kind is Kind.DICT:

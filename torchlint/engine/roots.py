@@ -172,7 +172,7 @@ class Roots:
                 for name, value in list(class_.fields.items()):
                     if _is_definition(value):
                         yield Root(value.target, class_, _is_stepped(name, libraries, is_module=is_module))
-        yield from (Root(function, None, name in known.STEPPED) for name, function in self._state.patches)
+        yield from (Root(function, None, _is_called_in_models(name)) for name, function in self._state.patches)
         for module in self._engine.program.modules.values():
             if module.loaded and not module.is_test:
                 own = [v for v in module.names.values() if _is_definition(v) and v.target.scope.module is module]
@@ -251,6 +251,11 @@ def _is_stepped(name: str, libraries: frozenset[str], *, is_module: bool) -> boo
         return any(base.startswith("torch.nn") for base in libraries)
     called = is_module or any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
     return name in known.STEPPED and called
+
+
+def _is_called_in_models(patched: str) -> bool:
+    """Whether what replaces a function or method of a library runs where its models do."""
+    return patched.rpartition(".")[2] in known.STEPPED or ".modeling_" in patched
 
 
 def _called_names(node: ast.AST) -> set[str]:

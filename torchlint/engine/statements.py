@@ -277,9 +277,10 @@ class Statements:
     # -- other compound statements -----------------------------------------------------------------
 
     def _with_(self, node: ast.With, scope: Scope) -> None:
-        suppresses = False
+        suppresses, outside = False, self._state.default_device
         for item in node.items:
             value = self._engine.evaluate(item.context_expr, scope)
+            self._state.default_device = value.device if value.kind is Kind.DEVICE else self._state.default_device
             suppresses = suppresses or _catches(item.context_expr)
             if value.kind is Kind.GENERATOR:
                 value = value.element or UNKNOWN
@@ -294,6 +295,8 @@ class Statements:
         except Raised:
             if not suppresses:
                 raise
+        finally:
+            self._state.default_device = outside
 
     def _try_(self, node: ast.Try, scope: Scope) -> None:
         """The body as usual; exceptions are seldom, except for what the body itself raises in any case."""

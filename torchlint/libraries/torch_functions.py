@@ -250,12 +250,13 @@ class TorchFunctions:
         mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
         device = device or self._default
         origin = self._state.origin("made", given.node) if device is Device.HOST else None
-        return tensor(device, sure=device is not Device.UNKNOWN, detail=MASK if mask else None, origin=origin)
+        return tensor(device, detail=MASK if mask else None, origin=origin)
 
     @property
     def _default(self) -> Device:
         """Where tensors are made without ``device``: unknown if the project sets the default device."""
-        return Device.UNKNOWN if self._engine.program.sets_default_device else Device.HOST
+        unknown = self._engine.program.sets_default_device
+        return self._state.default_device or (Device.UNKNOWN if unknown else Device.HOST)
 
     def _factory_device(self, given: Arguments) -> Device | None:
         if "device" not in given.named:
@@ -279,8 +280,7 @@ class TorchFunctions:
         if device is Device.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
         device = device or (Device.HOST if given.name in _SHARING else self._default)
-        known_ = device is not Device.UNKNOWN
-        return tensor(device, sure=known_, origin=origin if device is Device.HOST else None)
+        return tensor(device, origin=origin if device is Device.HOST else None)
 
 
 def _is_given(value: Value) -> bool:
