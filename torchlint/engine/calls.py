@@ -44,6 +44,7 @@ class Calls:
         self._peers: dict[Hashable, list[Frame]] = defaultdict(list)  # frames of a function
         self._losses: dict[ast.AST, tuple[bool, frozenset[str]]] = {}
         self.reached: set[ast.AST] = set()
+        self.passed: dict[tuple[Module, str], Value] = {}  # what programs pass under a name to functions of a file
         self.closures: set[Scope] = set()  # calls that made functions which are reached
 
     # -- expressions -------------------------------------------------------------------------------
@@ -233,6 +234,9 @@ class Calls:
             peers = self._peers[function.node, within, assumed]
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
             self._state.frames[place] = frame
+            for name, value in names.items() if not assumed else ():
+                held = self.passed.get((function.scope.module, name))
+                self.passed[function.scope.module, name] = value if held is None else join(held, value)
         if assumed:
             widen(frame, names)
         return frame

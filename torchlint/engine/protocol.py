@@ -87,6 +87,7 @@ class Calls(Protocol):
 
     reached: set[ast.AST]
     closures: set[Scope]
+    passed: dict[tuple[Module, str], Value]
 
     def evaluate(self, node: ast.Call, scope: Scope) -> Value: ...
 

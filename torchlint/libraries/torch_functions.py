@@ -226,7 +226,7 @@ class TorchFunctions:
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
             self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
-        for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.values[0]) else ():
+        for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.get(0)) else ():
             if value.kind is Kind.TENSOR and value.device is Device.HOST and value.sure:
                 self._state.happen(given.node, given.scope, forms.HOST_NUMBER, value.origin)
 
