@@ -370,7 +370,7 @@ def _loss(node: ast.Call) -> ast.expr | None:
 
 
 def _scaled(node: ast.Call) -> ast.expr | None:
-    """The loss that something goes backward from, and with which it makes the step of an optimizer: ``scaler(loss, optimizer)``."""
+    """The loss from which ``scaler(loss, optimizer)`` of a library goes backward."""
     names = [each.id if isinstance(each, ast.Name) else "" for each in node.args[:2]]
     return node.args[0] if len(names) > 1 and "loss" in names[0] and "optim" in names[1] else None
 

@@ -76,7 +76,7 @@ class Classes:
         return value.target.class_ is not None and self.makes_modules(value.target.class_)
 
     def makes_modules(self, class_: Class) -> bool:
-        """Whether the objects of a class are modules; those of a library that is not there are, if they have a forward."""
+        """Whether the objects of a class are modules; those of an unknown library are, with a forward."""
         order, libraries = self.lineage(class_)
         computes = any("forward" in each.fields for each in order)
         bases = (name for name in libraries if name.startswith(known.MODULE_BASES) or (computes and _is_foreign(name)))

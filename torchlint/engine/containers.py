@@ -192,7 +192,8 @@ class Containers:
         elif isinstance(target, ast.Starred):
             self.assign(target.value, value, scope)
         elif isinstance(target, ast.Attribute):
-            self.assign_field(self._engine.evaluate(target.value, scope), target.attr, value)
+            for owner in self._engine.evaluate(target.value, scope).members:
+                self._assign_field(owner, target.attr, value)
         elif isinstance(target, ast.Subscript):
             owner = self._engine.evaluate(target.value, scope)
             self._assign_item(owner, self._engine.evaluate(target.slice, scope), value, target, scope)
@@ -205,11 +206,6 @@ class Containers:
                 self.assign(part.value, collection(self.element(value, target, scope)), scope)
             else:
                 self.assign(part, self.unpacked(value, place), scope)
-
-    def assign_field(self, owners: Value, name: str, value: Value) -> None:
-        """``owner.name = value``"""
-        for owner in owners.members:
-            self._assign_field(owner, name, value)
 
     def _assign_field(self, owner: Value, name: str, value: Value) -> None:
         if owner.kind is Kind.INSTANCE:

@@ -233,7 +233,7 @@ class Roots:
             self._engine.calls.invoke(function, args, {}, function.node)
 
     def _argument(self, arg: ast.arg, function: Function, computes: bool) -> Value:
-        """What is assumed to be passed: what programs pass under this name to another function of the file, if they do."""
+        """What is assumed to be passed: what programs pass to other functions of the file by this name, if they do."""
         known_ = self._engine.calls.passed.get((function.scope.module, arg.arg), UNKNOWN)
         on_device = known_.kind is Kind.TENSOR and known_.sure and known_.device is not Device.HOST
         return known_ if on_device else _assumed(arg, function, computes)

@@ -205,11 +205,10 @@ class Builtins:
         if len(given.values) != 3:
             return NONE
         field, value = given.values[1], given.values[2]
-        if field.kind is Kind.CONSTANT:
-            self._engine.containers.assign_field(given.values[0], str(field.detail), value)
-            return NONE
         for owner in given.values[0].members:
-            if owner.kind is Kind.INSTANCE:
+            if owner.kind is Kind.INSTANCE and field.kind is Kind.CONSTANT:
+                self._state.set_field(owner.target, str(field.detail), value)
+            elif owner.kind is Kind.INSTANCE:
                 self._state.set_field(owner.target, ANY_FIELD, join(value, owner.target.fields.get(ANY_FIELD)))
         return NONE
 
