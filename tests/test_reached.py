@@ -36,12 +36,16 @@ def test_a_loop_that_asks_for_what_a_model_generates_is_a_step() -> None:
 
 RARELY = (
     SETUP
+    + """
+    def evaluate():
+        for image in DataLoader(torch.randn(8, 4)):
+            print(model(image.to(device)).sum().item())
+"""
     + STEP
     + """
         if step % 1000 == 0:
             print(loss.item())
-            for image in DataLoader(torch.randn(8, 4)):
-                print(model(image.to(device)).sum().item())
+            evaluate()
 """
 )
 
@@ -101,17 +105,19 @@ WRAPPED = """
     class One(torch.nn.Module):
         @checked
         def forward(self, x: torch.Tensor):
-            return x + 1
+            return torch.zeros(3, device=device).item()
 
     class Two(torch.nn.Module):
         @checked
         def forward(self, x: torch.Tensor):
-            return torch.zeros(3, device=device).item()
+            return x + 1
 """
 
 
 def test_each_function_that_a_decorator_wraps_is_entered() -> None:
-    assert ("return torch.zeros(3, device=device).item()", "training", True) in phases(wrapped=WRAPPED)
+    assert ("return torch.zeros(3, device=device).item()", "training", True) in phases(
+        wrapped=WRAPPED, train=SETUP + STEP
+    )
 
 
 METHODS = """
@@ -173,4 +179,4 @@ MADE = (
 def test_tensors_are_made_on_the_device_of_the_context() -> None:
     copy = ("out = out + mask.to(device)", "training", False)
     assert copy not in phases(train=MADE)
-    assert copy in phases(train=MADE.replace('torch.device("cuda")', "torch.no_grad()"))
+    assert copy in phases(train=MADE.replace("            mask", "            pass\n        mask"))
