@@ -155,7 +155,7 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
             f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
             f", for each of {loops}" if loops else "",
             f": {advice}" if advice else "",
-            " (if this runs in a step)" if event.phase == ASSUMED else "",
+            " (in programs that call this)" if event.phase == ASSUMED else "",
             f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
             f" (only {event.option})" if " " in event.option else "",
         ]
