@@ -45,7 +45,7 @@ TYPER = "import typer\nfrom common import fit, warm_up\napp = typer.Typer()\n"
 CLICK = "import click\nfrom common import fit, warm_up\n"
 GROUP = CLICK + "@click.group()\ndef cli(): ...\n"
 PLAIN = "from common import fit, warm_up\ndef train(rows=3):\n    fit(rows, True)\ndef main(): train()\n"
-UNREACHED = "info if this runs in a step"
+UNREACHED = "info in programs that call this"
 
 
 def told(folder: Path, program: str, **files: str) -> str:

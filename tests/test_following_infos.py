@@ -60,7 +60,7 @@ def test_a_function_that_no_program_gets_to_is_an_info(tmp_path: Path) -> None:
     severities = {Path(f.path).name: (f.severity.value, f.message) for f in found(paths)}
     assert severities["train.py"][0] == "warning"
     assert severities["unused.py"][0] == "info"
-    assert severities["unused.py"][1].endswith("(if this runs in a step)")
+    assert severities["unused.py"][1].endswith("(in programs that call this)")
 
 
 def test_without_a_program_a_training_function_is_still_a_warning(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_criterion_that_a_library_calls_for_each_token_is_an_info(tmp_path: Pa
     """
     (finding,) = lint(tmp_path, "TL301", stop=stop)
     assert finding.severity.value == "info"
-    assert finding.message.endswith("(if this runs in a step)")
+    assert finding.message.endswith("(in programs that call this)")
 
 
 def test_a_function_that_replaces_one_of_a_library_is_assumed_to_run_in_steps(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_a_function_that_replaces_one_of_a_library_is_assumed_to_run_in_steps(tm
     """
     (finding,) = lint(tmp_path, "TL301", patch=patch)
     assert finding.severity.value == "info"
-    assert finding.message.endswith("(if this runs in a step)")
+    assert finding.message.endswith("(in programs that call this)")
 
 
 DROPPED = """

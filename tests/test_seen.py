@@ -127,7 +127,7 @@ def test_what_rests_on_an_assumption_says_so(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text(dedent(text), encoding="utf-8")
     (finding,) = [f for f in in_helper([str(tmp_path / "helper.py")]) if f.rule == "TL304"]
     assert finding.severity is Severity.INFO
-    assert "if this runs in a step" in finding.message
+    assert "in programs that call this" in finding.message
 
 
 @pytest.mark.parametrize("comment", ["noqa: TL304", "torchlint: ignore[TL304]", "noqa"])
@@ -368,4 +368,4 @@ def test_a_wait_in_the_steps_of_a_function_that_no_program_gets_to_is_an_info(tm
     )
     (finding,) = in_helper(project(tmp_path, method, unused=unused))
     assert (finding.rule, finding.severity) == ("TL304", Severity.INFO)
-    assert finding.message.endswith("(if this runs in a step)")
+    assert finding.message.endswith("(in programs that call this)")

@@ -80,7 +80,7 @@ def told(folder: Path) -> list[str]:
 
 
 SWITCH = 'parser.add_argument("--use-wandb", action="store_true")'
-UNREACHED = "info if this runs in a step"
+UNREACHED = "info in programs that call this"
 LEFT_OUT = "info no program that was followed gets here"
 LOG = SWITCH.replace("use-wandb", "log")
 
@@ -327,7 +327,7 @@ def test_what_no_program_reaches_is_followed_by_assumption_as_before(tmp_path: P
                 return ids[0, -1].item() == 2
     """
     write(tmp_path, 'programs = ["tool.py"]', stop=stop, tool="print('hello')\n")
-    assert told(tmp_path) == ["info if this runs in a step"]
+    assert told(tmp_path) == ["info in programs that call this"]
 
 
 def test_globs_that_match_no_file_leave_the_assumptions(tmp_path: Path) -> None:

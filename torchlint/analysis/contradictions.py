@@ -32,18 +32,17 @@ def contradicted(module: SourceModule) -> frozenset[Range]:
     """The places of events that the file itself excludes.
 
     It shows that the place is never reached, that a step of the same function gets there seldom, or that what is read
-    is on the CPU, or that the compiler makes a constant of an index. A program that names no device trains on the CPU,
-    and what a class of the project moves may be anything.
+    is on the CPU, or that the compiler makes a constant of an index; and what a class of the project moves may be
+    anything.
     """
     events = module.followed.events
-    plain = "__main__" in module.text and not module.device_evidence.on_accelerator
     nodes = module.followed.expressions([event.place for event in events])
     found = set()
     for event in events:
         node = nodes.get(event.place)
         if node is None:
             continue
-        seldom = event.is_in_loop and (plain or module.heat(node).rank < Heat.STEP.rank)
+        seldom = event.is_in_loop and module.heat(node).rank < Heat.STEP.rank
         own = event.form == BLOCKING.key and event.origin == "batch" and module.project.own_moves()
         on_host = (
             event.form.startswith(READ)

@@ -44,6 +44,8 @@ class Calls:
         self._peers: dict[Hashable, list[Frame]] = defaultdict(list)  # frames of a function
         self._losses: dict[ast.AST, tuple[bool, frozenset[str]]] = {}
         self.reached: set[ast.AST] = set()
+        self.passed: dict[tuple[Module, str], Value] = {}  # what programs pass under a name to functions of a file
+        self.closures: set[Scope] = set()  # calls that made functions which are reached
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -55,6 +57,9 @@ class Calls:
         self._engine.gradients.called(function, node, scope)
         for member in function.members:
             self._call_back(member, [*values, *named.values()], node, scope)
+        if function.kind in _OF_OTHERS and _scaled(node) is not None:
+            self._state.mark("backward")
+            self._state.mark("step")
         found = self.call(function, values, named, node, scope)
         if found.kind is Kind.UNKNOWN and function.kind in (Kind.FUNCTION, Kind.LIBRARY):
             return self._engine.libraries.configured(found, function, Arguments(values, named, node, scope))
@@ -190,6 +195,8 @@ class Calls:
         frame = self._frame(function, names, node)
         self._state.called(frame, "call", node)
         self.reached.add(function.node)
+        if function.scope.function is not None:
+            self.closures.add(function.scope)
         if frame.active:
             return frame.result or UNKNOWN
         given = frame.given or names
@@ -235,6 +242,9 @@ class Calls:
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
             frame.in_model = self._state.in_model or (own is not None and self._engine.classes.is_module(own))
             self._state.frames[place] = frame
+            for name, value in names.items() if not assumed else ():
+                held = self.passed.get((function.scope.module, name))
+                self.passed[function.scope.module, name] = value if held is None else join(held, value)
         if assumed:
             widen(frame, names)
         return frame
@@ -351,16 +361,29 @@ def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
     while stack:
         part = stack.pop()
         generates = generates or isinstance(part, (ast.Yield, ast.YieldFrom))
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in known.BACKWARD:
-            loss = part.args[0] if part.args else part.func.value
-            while isinstance(loss, ast.BinOp):
-                loss = loss.left
-            if isinstance(loss, ast.Name):
-                losses.add(loss.id)
+        loss = _loss(part) if isinstance(part, ast.Call) else None
+        while isinstance(loss, ast.BinOp):
+            loss = loss.left
+        if isinstance(loss, ast.Name):
+            losses.add(loss.id)
         if not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             stack.extend(ast.iter_child_nodes(part))
     return generates, frozenset(losses)
 
 
-_TELLING = (b"yield", b"backward", b".scale(")  # without which a file has neither generators nor losses
+def _loss(node: ast.Call) -> ast.expr | None:
+    """What a call goes backward from."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr in known.BACKWARD:
+        return node.args[0] if node.args else node.func.value
+    return _scaled(node)
+
+
+def _scaled(node: ast.Call) -> ast.expr | None:
+    """The loss from which ``scaler(loss, optimizer)`` of a library goes backward."""
+    names = [each.id if isinstance(each, ast.Name) else "" for each in node.args[:2]]
+    return node.args[0] if len(names) > 1 and "loss" in names[0] and "optim" in names[1] else None
+
+
+_OF_OTHERS = frozenset({Kind.UNKNOWN, Kind.METHOD, Kind.LIBRARY})
+_TELLING = (b"yield", b"backward", b".scale(", b"(loss")  # without which a file has neither generators nor losses
 _LIBRARY_THINGS = frozenset({Kind.UNKNOWN, Kind.OPTIMIZER, Kind.LIBRARY_MODULE, Kind.SUPER})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS
@@ -72,9 +73,14 @@ class Classes:
 
     def is_module(self, value: Value) -> bool:
         """Whether an object is an ``nn.Module``."""
-        named = self._engine.libraries.named
-        bases = (name for name in self.libraries_of(value) if name.startswith(known.MODULE_BASES))
-        return any(named(name).kind is Kind.LIBRARY for name in bases)  # and no class of a stub
+        return value.target.class_ is not None and self.makes_modules(value.target.class_)
+
+    def makes_modules(self, class_: Class) -> bool:
+        """Whether the objects of a class are modules; those of an unknown library are, with a forward."""
+        order, libraries = self.lineage(class_)
+        computes = any("forward" in each.fields for each in order)
+        bases = (name for name in libraries if name.startswith(known.MODULE_BASES) or (computes and _is_foreign(name)))
+        return any(self._engine.libraries.named(name).kind is Kind.LIBRARY for name in bases)  # and no class of a stub
 
     # -- objects -----------------------------------------------------------------------------------
 
@@ -185,6 +191,12 @@ class Classes:
         of_library = made.kind is Kind.INSTANCE and made.target.class_ and made.target.class_.scope.module.library
         replaces = value.kind is Kind.FUNCTION and (made.kind is Kind.CLASS or of_library)
         return made if made.kind is value.kind or replaces else None
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether a class is neither of torch nor of Python itself."""
+    top = name.partition(".")[0]
+    return top not in ("torch", "builtins") and top not in sys.stdlib_module_names
 
 
 def _fill_optimizer(made: Object) -> None:

@@ -223,7 +223,7 @@ class Containers:
         elif owner.kind is Kind.DICT:
             owner.fields[name] = value
         elif owner.kind is Kind.LIBRARY and value.kind is Kind.FUNCTION:
-            self._state.patches.append((name, value.target))
+            self._state.patches.append((f"{owner.detail}.{name}", value.target))
 
     def _assign_item(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
         if owner.kind is Kind.DICT:

@@ -53,7 +53,7 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
         for (kind, place), event in frame.events.items():
             state = frequency.of(frame, place.region)
             key = (event.path, place.line, place.column, kind, event.what)
-            if key not in best or state.rank > best[key].state.rank:
+            if key not in best or (not state.rare, state.rank) > (not best[key].state.rare, best[key].state.rank):
                 best[key] = Occurrence(event, state, frame, place.region)
     yield from best.values()
 

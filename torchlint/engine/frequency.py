@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.engine.frames import Frame, Region
+from torchlint.engine.frames import Call, Frame, Region
 
 if TYPE_CHECKING:
     import ast
@@ -66,6 +66,7 @@ class Frequency:
                 self._callers[call.callee].append((frame, call.region))
         self._exposed: set[Frame] = set()  # that go backward outside of their own loops
         self._computing: set[Frame] = set()  # that call a model outside of their own loops
+        self._streaming: set[Frame] = set()  # generators that call a model in the loops in which they yield
         self._loading: set[Frame] = set()  # with loops over a loader that are steps
         self._states = {frame: Often() for frame in self.frames}
         self._compared: dict[Frame, dict[str, set[object]]] = defaultdict(dict)  # by guards that train
@@ -105,6 +106,8 @@ class Frequency:
             _set_directly(region)
         models = (f for f in self.frames for kind, region in f.marks if kind == "model" and region.loop() is None)
         self._computing = self._closure(models, lambda region: region.loop() is None)
+        streams = [f for f in self.frames if any(_yields(r) and self._infers(f, r) for r in f.regions.values())]
+        self._streaming = self._closure(streams, lambda region: (loop := region.loop()) is not None and _yields(loop))
 
     def _reaching(self, marked: list[tuple[Frame, Region]]) -> Iterator[Region]:
         """The regions around marked ones, and those around calls through which these are reached."""
@@ -177,7 +180,11 @@ class Frequency:
             return True
         models = any(kind == "model" and place.loop() is region for kind, place in frame.marks)
         calls = (call for call in frame.calls if call.region.loop() is region)
-        return models or any(call.callee in self._computing for call in calls)
+        return models or any(call.callee in self._computing or self._streams(call) for call in calls)
+
+    def _streams(self, call: Call) -> bool:
+        """Whether this consumes a generator that computes what it yields, one round of the loop after the other."""
+        return call.kind == "generator" and call.callee in self._streaming
 
     # -- frequency ---------------------------------------------------------------------------------
 
@@ -222,7 +229,7 @@ class Frequency:
         trained = base.in_loop or any(region.kind == "loop" and region.backward for region in around)
         if loop.acts and trained:
             return Phase.TRAINING  # a rollout
-        if base.phase is Phase.TRAINING or loop.backward:
+        if (base.phase is Phase.TRAINING and not base.rare) or loop.backward:
             return Phase.NONE
         if not loop.over_batches and any(region.is_step for region in around):
             return Phase.NONE  # part of a step of training
@@ -239,10 +246,12 @@ class Frequency:
         while todo:
             frame = todo.popleft()
             for call, line in frame.calls.items():
-                state = self.of(frame, call.region)
+                loop = call.region.loop() if self._streams(call) else None  # of which the generator is all rounds
+                region = loop.up if loop is not None and loop.up is not None else call.region
+                state = self.of(frame, region)
                 if state.rank > self._states[call.callee].rank:
                     self._states[call.callee] = state
-                    self.reached_by[call.callee] = frame, call.region, line
+                    self.reached_by[call.callee] = frame, region, line
                     todo.append(call.callee)
 
     def _assumed(self, frame: Frame) -> Often:
@@ -375,6 +384,10 @@ def _are_epochs(region: Region | None) -> None:
     for around in region.around() if region is not None else ():
         if around.kind == "loop" and not around.over_batches:
             around.is_step = False
+
+
+def _yields(loop: Region) -> bool:
+    return loop.kind == "loop" and loop.yields
 
 
 def _anywhere(_: Region) -> bool:

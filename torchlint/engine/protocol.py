@@ -65,6 +65,8 @@ class Classes(Protocol):
 
     def is_module(self, value: Value) -> bool: ...
 
+    def makes_modules(self, class_: Class) -> bool: ...
+
     def instantiate(
         self, class_: Class, args: list[Value], kwargs: dict[str, Value], node: ast.AST, scope: Scope
     ) -> Value: ...
@@ -82,6 +84,8 @@ class Calls(Protocol):
     """See :mod:`torchlint.engine.calls`."""
 
     reached: set[ast.AST]
+    closures: set[Scope]
+    passed: dict[tuple[Module, str], Value]
 
     def evaluate(self, node: ast.Call, scope: Scope) -> Value: ...
 

@@ -29,11 +29,15 @@ _TRAINING = (
 
 
 class Root(NamedTuple):
-    """A function that may be entered by assumption. ``stepped``: a framework calls it in every step."""
+    """A function that may be entered by assumption. ``stepped``: a framework calls it in every step.
+
+    ``computes``: a module computes something of tensors with it.
+    """
 
     function: Function
     class_: Class | None
     stepped: bool
+    computes: bool = False
 
 
 class Roots:
@@ -61,13 +65,17 @@ class Roots:
             self._modules()
             roots = list(self._roots())
         functions = [root.function for root in roots if not self._is_reached(root)]
+        patched = [function for _, function in self._state.patches]
         generating: set[ast.AST] = {function.node for function in functions if _generates(function.node)}
         for layer in (*self._layers(functions), generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
                     self._enter(root, stepped=False)
         for root in roots:
-            patches = root.class_ is None  # a method of a module of a library, which calls it
+            if root.computes and not root.stepped and not self._is_reached(root):
+                self._enter(root, stepped=not _repeats(root.function.node))
+        for root in roots:
+            patches = root.function in patched  # a method of a module of a library, which calls it
             if root.stepped and (patches or not self._is_reached(root) or not trains):
                 self._enter(root, stepped=True)
 
@@ -83,7 +91,8 @@ class Roots:
         self._state.within(int(self._state.total * share), module, node, act)
 
     def _is_reached(self, root: Root) -> bool:
-        return root.function.node in self._engine.calls.reached
+        calls, scope = self._engine.calls, root.function.scope
+        return scope in calls.closures if scope.function is not None else root.function.node in calls.reached
 
     # -- programs ----------------------------------------------------------------------------------
 
@@ -167,11 +176,20 @@ class Roots:
     def _roots(self) -> Iterator[Root]:
         for class_ in reversed(self._engine.classes.all):  # those that use others before these
             if not class_.scope.module.is_test and not class_.scope.module.library:
-                libraries = self._engine.classes.lineage(class_)[1]
+                libraries, is_module = (
+                    self._engine.classes.lineage(class_)[1],
+                    self._engine.classes.makes_modules(class_),
+                )
                 for name, value in list(class_.fields.items()):
                     if _is_definition(value):
-                        yield Root(value.target, class_, _is_stepped(name, libraries))
-        yield from (Root(function, None, name in known.STEPPED) for name, function in self._state.patches)
+                        stepped = _is_stepped(name, libraries, is_module=is_module)
+                        takes = (
+                            is_module
+                            and name[0] != "_"
+                            and any(_is_tensor(arg, value.target) for arg in _named(value.target))
+                        )
+                        yield Root(value.target, class_, stepped, stepped or takes)
+        yield from (Root(function, None, _is_called_in_models(name)) for name, function in self._state.patches)
         for module in self._engine.program.modules.values():
             if module.loaded and not module.is_test:
                 own = [v for v in module.names.values() if _is_definition(v) and v.target.scope.module is module]
@@ -209,20 +227,31 @@ class Roots:
         frame = self._state.new_frame(module, "<assumed>")
         frame.assumed, frame.assumes_step = True, stepped
         with self._state.at(frame):
-            args += [_assumed(arg, function, stepped) for arg in _required(function)[len(args) :]]
+            args += [
+                self._argument(arg, function, stepped or root.computes) for arg in _required(function)[len(args) :]
+            ]
             self._engine.calls.invoke(function, args, {}, function.node)
+
+    def _argument(self, arg: ast.arg, function: Function, computes: bool) -> Value:
+        """What is assumed to be passed: what programs pass to other functions of the file by this name, if they do."""
+        known_ = self._engine.calls.passed.get((function.scope.module, arg.arg), UNKNOWN)
+        on_device = known_.kind is Kind.TENSOR and known_.sure and known_.device is not Device.HOST
+        return known_ if on_device else _assumed(arg, function, computes)
+
+
+def _repeats(node: ast.AST) -> bool:
+    return any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(node))
 
 
 def _generates(node: ast.AST) -> bool:
     """Whether a function computes without gradients, and in a loop."""
     without = any(known.NO_GRADIENTS.search(ast.unparse(each)) for each in getattr(node, "decorator_list", ()))
-    return without and any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(node))
+    return without and _repeats(node)
 
 
 def _required(function: Function) -> list[ast.arg]:
-    given = function.node.args
-    ordered = [*given.posonlyargs, *given.args]
-    return ordered[: len(ordered) - len(given.defaults)]
+    ordered = _named(function)
+    return ordered[: len(ordered) - len(function.node.args.defaults)]
 
 
 def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
@@ -232,15 +261,27 @@ def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
         return UNKNOWN  # or what the annotation says
     if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
         return Value(Kind.DICT, element=tensor(sure=False))
-    sure = known.TENSOR_ANNOTATION.fullmatch(annotation) is not None
-    return tensor(Device.UNKNOWN, sure=sure or takes_tensor(function, arg.arg))
+    return tensor(Device.UNKNOWN, sure=_is_tensor(arg, function))
+
+
+def _named(function: Function) -> list[ast.arg]:
+    return [*function.node.args.posonlyargs, *function.node.args.args]
+
+
+def _says_tensor(arg: ast.arg) -> bool:
+    """Whether a parameter is annotated as a tensor."""
+    return arg.annotation is not None and known.TENSOR_ANNOTATION.fullmatch(ast.unparse(arg.annotation)) is not None
+
+
+def _is_tensor(arg: ast.arg, function: Function) -> bool:
+    return _says_tensor(arg) or takes_tensor(function, arg.arg)
 
 
 def _is_definition(value: Value) -> bool:
     return value.kind is Kind.FUNCTION and isinstance(value.target.node, (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
-def _is_stepped(name: str, libraries: frozenset[str]) -> bool:
+def _is_stepped(name: str, libraries: frozenset[str], *, is_module: bool) -> bool:
     """Whether a framework calls a method in every step."""
     if name == "step":
         return any(base.startswith("torch.optim") and "lr_sched" not in base for base in libraries)
@@ -248,7 +289,13 @@ def _is_stepped(name: str, libraries: frozenset[str]) -> bool:
         return any(base.rpartition(".")[2] in known.CALLED_IN_STEPS for base in libraries)
     if name.startswith("forward_"):
         return any(base.startswith("torch.nn") for base in libraries)
-    return name in known.STEPPED and any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
+    called = is_module or any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
+    return name in known.STEPPED and called
+
+
+def _is_called_in_models(patched: str) -> bool:
+    """Whether what replaces a function or method of a library runs where its models do."""
+    return patched.rpartition(".")[2] in known.STEPPED or ".modeling_" in patched
 
 
 def _called_names(node: ast.AST) -> set[str]:

@@ -47,11 +47,14 @@ class State:
         self.worker = False  # in the worker of a loader, where nothing is on the accelerator
         self.in_model = False  # in the forward pass of a module
         self.evaluated: frozenset[str] = frozenset()  # what has been put into evaluation mode, as it is written
+        self.default_device: Device | None = None  # of tensors, in `with torch.device(..)`
         self.depth = 0  # calls
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
-        self.patches: list[tuple[str, Function]] = []  # functions that replace those of libraries, with their names
+        self.patches: list[
+            tuple[str, Function]
+        ] = []  # functions that replace those of libraries, with their dotted names
         self.commands: list[Value] = []  # functions that a command line calls
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs

@@ -278,9 +278,11 @@ class Statements:
 
     def _with_(self, node: ast.With, scope: Scope) -> None:
         suppresses = quiet = False
+        outside = self._state.default_device
         for item in node.items:
             quiet = quiet or self._engine.gradients.may_be_off(item.context_expr, scope)
             value = self._engine.evaluate(item.context_expr, scope)
+            self._state.default_device = value.device if value.kind is Kind.DEVICE else self._state.default_device
             suppresses = suppresses or _catches(item.context_expr)
             if value.kind is Kind.GENERATOR:
                 value = value.element or UNKNOWN
@@ -296,6 +298,8 @@ class Statements:
         except Raised:
             if not suppresses:
                 raise
+        finally:
+            self._state.default_device = outside
 
     def _try_(self, node: ast.Try, scope: Scope) -> None:
         """The body as usual; exceptions are seldom, except for what the body itself raises in any case."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Classes that are loaders, by the end of their names, where nothing else is known about them.
-LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader")
+LOADER = re.compile(r"(\w*Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader")
 # Annotations of tensors, and the beginnings of those of containers by name.
 TENSOR_ANNOTATION = re.compile(
     r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?(?:Float|Long|Bool|Int|Half|Double|Byte)?Tensor\]?(?: \| None)?"
@@ -41,7 +41,7 @@ NO_CALLBACK = frozenset(
 
 TENSOR_FIELDS = frozenset("loss logits last_hidden_state".split())  # of outputs of models
 # What sets the device on which tensors are made.
-DEFAULT_DEVICE = (b"set_default_device", b"set_default_tensor_type", b"with torch.device(")
+DEFAULT_DEVICE = (b"set_default_device", b"set_default_tensor_type")
 # Namespaces of `torch` whose functions make no tensors.
 OTHER_NAMESPACES = (
     "torch.utils.", "torch.backends", "torch.profiler", "torch.onnx", "torch.fx", "torch.version", "torch.ops",

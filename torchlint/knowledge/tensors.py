@@ -27,6 +27,11 @@ def gives_tensor(name: str) -> bool:
 
 # The namespaces of devices, with those that packages of vendors add. Their functions give numbers, texts and objects.
 BACKENDS = tuple(f"torch.{name}." for name in "cuda xpu mps accelerator npu hpu mtia mlu musa xla cpu".split())
+# What does not hold in a normal run on a GPU.
+NEVER = frozenset(
+    "torch.backends.mps.is_available torch.onnx.is_in_onnx_export torch.jit.is_scripting torch.jit.is_tracing "
+    "torch.compiler.is_compiling torch.compiler.is_exporting".split()
+)
 # Functions of any of them that give a device, a number, or several.
 CURRENT_DEVICE = frozenset({"current_device", "current_accelerator"})
 NUMBERS_OF_BACKENDS = frozenset(

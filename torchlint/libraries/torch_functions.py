@@ -231,7 +231,7 @@ class TorchFunctions:
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
             self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
-        for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.values[0]) else ():
+        for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.get(0)) else ():
             if value.kind is Kind.TENSOR and value.device is Device.HOST and value.sure:
                 self._state.happen(given.node, given.scope, forms.HOST_NUMBER, value.origin)
 
@@ -260,7 +260,8 @@ class TorchFunctions:
     @property
     def _default(self) -> Device:
         """Where tensors are made without ``device``: unknown if the project sets the default device."""
-        return Device.UNKNOWN if self._engine.program.sets_default_device else Device.HOST
+        unknown = self._engine.program.sets_default_device
+        return self._state.default_device or (Device.UNKNOWN if unknown else Device.HOST)
 
     def _factory_device(self, given: Arguments) -> Device | None:
         if "device" not in given.named:
@@ -306,17 +307,9 @@ _EXACT = {
     **dict.fromkeys(("torch.cuda.is_available", "torch.accelerator.is_available"), TorchFunctions._true),
     **dict.fromkeys(("torch.cuda.synchronize", "torch.accelerator.synchronize"), TorchFunctions._synchronize),
     **dict.fromkeys(known.EMPTYING, TorchFunctions._empty),
-    "torch.backends.mps.is_available": TorchFunctions._false,
-    "torch.onnx.is_in_onnx_export": TorchFunctions._false,
-    "torch.jit.is_scripting": TorchFunctions._false,
-    "torch.jit.is_tracing": TorchFunctions._false,
-    "torch.compiler.is_compiling": TorchFunctions._false,
-    "torch.compiler.is_exporting": TorchFunctions._false,
-    "torch.nn.Parameter": TorchFunctions._parameter,
-    "torch.nn.parameter.Parameter": TorchFunctions._parameter,
-    "torch.compile": TorchFunctions._same,
-    "torch.jit.script": TorchFunctions._same,
-    "torch.jit.trace": TorchFunctions._same,
+    **dict.fromkeys(tensors.NEVER, TorchFunctions._false),
+    **dict.fromkeys(("torch.nn.Parameter", "torch.nn.parameter.Parameter"), TorchFunctions._parameter),
+    **dict.fromkeys(("torch.compile", "torch.jit.script", "torch.jit.trace"), TorchFunctions._same),
     "torch.utils.checkpoint.checkpoint": TorchFunctions._checkpoint,
     "torch.load": TorchFunctions._load,
     "torch.is_tensor": TorchFunctions._is_tensor,

@@ -39,7 +39,8 @@ class Program:
     @cached_property
     def sets_default_device(self) -> bool:
         """Whether some file chooses where tensors are made without ``device``."""
-        return any(word in module.content for module in self.modules.values() for word in DEFAULT_DEVICE)
+        own = [module.content for module in self.modules.values() if not module.is_test]
+        return any(word in content for content in own for word in DEFAULT_DEVICE)
 
     def named(self, dotted: str) -> Module | None:
         """The module with this full dotted name."""

@@ -22,7 +22,7 @@ from torchlint.project.followed import ONE_LENGTH
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
-ASSUMED = "if this runs in a step"
+ASSUMED = "in programs that call this"
 _EVALUATION = "only in evaluation"
 _DEPTH = 3  # callers of callers
 _LEAST = 2  # items of a batch

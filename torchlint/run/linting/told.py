@@ -87,7 +87,7 @@ class Told:
                 f", for each of {loops}" if loops else "",
                 f" ({self._waits} such waits)" if self._waits > 1 else "",
                 f": {self._advice}" if self._advice else "",
-                " (if this runs in a step)" if event.phase == ASSUMED else "",
+                " (in programs that call this)" if event.phase == ASSUMED else "",
                 f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
                 f" (only {event.option})" if " " in event.option else "",
             ]
