@@ -52,6 +52,8 @@ class Calls:
         self._state.spend()
         function = self._engine.evaluate(node.func, scope)
         values, named = self._given(node, scope)
+        if self._state.unresolved is not None:
+            self._state.unresolved(function, values, named, node)
         for member in function.members:
             self._call_back(member, [*values, *named.values()], node, scope)
         found = self.call(function, values, named, node, scope)

@@ -12,7 +12,7 @@ from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import ASSUMED, HOT, SAMPLING, FollowedEvent, range_of
 
 
 class Occurrence(NamedTuple):
@@ -70,6 +70,8 @@ def events_of_files(
         phase = ASSUMED if assumed else state.phase.value
         if phase == Phase.INFERENCE.value and frequency.samples(one.frame, one.region):
             phase = SAMPLING
+        elif phase == Phase.INFERENCE.value and state.hot:
+            phase = HOT
         found[path].add(
             FollowedEvent(
                 place,

@@ -31,6 +31,8 @@ def range_of(place: Place) -> Range:
 ASSUMED = "assumed"
 # The phase of a step of decoding or sampling, which begins with what the one before it has made.
 SAMPLING = "sampling"
+# Where the configuration declares the step; before the name of its function, in the way from there.
+HOT = "hot "
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
 
@@ -66,7 +68,7 @@ class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
-    of the step, ``sampling``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is
+    of the step, ``sampling``, ``hot``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is
     copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places from
     the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost
     first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, ``text``,
@@ -88,7 +90,7 @@ class FollowedEvent(NamedTuple):
     @property
     def is_costly(self) -> bool:
         """Whether a normal run pays for it in every step of a training or a sampler, as following it has shown."""
-        paid = self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None
+        paid = self.phase in ("training", SAMPLING, HOT) and not self.option and made_by(self.way) is not None
         return self.seen or (paid and self.use != "check")
 
     @property
@@ -159,8 +161,13 @@ NOT_FOLLOWED = FollowedFile()
 
 
 def made_by(way: Sequence[tuple[str, int, str]]) -> tuple[str, int] | None:
-    """The path and the line of the loop that a way from a step begins with; None for one that no loop makes."""
-    return next(((path, line) for path, line, name in way[:1] if name == "step"), None)
+    """The path and the line of the loop that a way from a step begins with, or of a function that is a step itself."""
+    return next(((path, line) for path, line, name in way[:1] if name == "step" or name.startswith(HOT)), None)
+
+
+def hot_root(way: Sequence[tuple[str, int, str]]) -> str:
+    """The name of the function that is configured as hot, if that is the step; else empty."""
+    return next((name.removeprefix(HOT) for _, _, name in way[:1] if name.startswith(HOT)), "")
 
 
 def digest(content: bytes) -> str:

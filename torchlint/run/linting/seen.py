@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.groups import PREVIEW, group_of
 from torchlint.knowledge.forms import COPY, FORMS, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, Range, made_by
+from torchlint.project.followed import ASSUMED, HOT, SAMPLING, FollowedEvent, Range, hot_root, made_by
 from torchlint.run.linting.repairs import repair
 from torchlint.text.columns import of_bytes
 
@@ -138,6 +138,7 @@ def _severity(rule: type[Rule], event: FollowedEvent) -> Severity:
 
 def _message(form: Form, event: FollowedEvent, path: str) -> str:
     every = {
+        HOT: "in every step",
         "training": "in every training step",
         "inference": "in every step of inference",
         SAMPLING: "in every step of decoding or sampling",
@@ -146,13 +147,14 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
     waits = f"the host waits here for the device {when}"
     effect = f"data is copied to the device {when}, while the host waits" if form.kind == COPY else waits
     own = path.replace("\\", "/")
-    step = made_by(event.way)
+    step, hot = made_by(event.way), hot_root(event.way)
     loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
     advice = repair(form, event)
     return "".join(
         [
             f"{event.what}: {effect}",
-            f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
+            f" (`{hot}` is configured as hot)" if hot else "",
+            f" (the loop in {step[0]}:{step[1]})" if step is not None and not hot and step[0] != own else "",
             f", for each of {loops}" if loops else "",
             f": {advice}" if advice else "",
             " (if this runs in a step)" if event.phase == ASSUMED else "",
@@ -168,6 +170,7 @@ def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator
         if at == path.replace("\\", "/") and line <= len(lines):
             column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
             text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
+            text = "is configured as hot" if name.startswith(HOT) else text
             yield Evidence(line, column, text, context=True)
 
 
