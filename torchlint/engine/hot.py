@@ -96,7 +96,7 @@ class Hot:
         """The unresolved calls that hot functions get to, each name once, until following them leads to no others."""
         for _ in range(_ROUNDS):
             reached = _closure(frame for frame in self._state.frames.values() if frame.hot)
-            found = {}
+            found: dict[tuple[str, Class | None], _Unresolved] = {}
             for name, base, frame in self._unresolved:
                 if frame in reached and not self._done & {(name, base), (name, None)}:
                     found.setdefault((name, base), self._unresolved[name, base, frame])

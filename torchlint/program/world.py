@@ -13,9 +13,9 @@ class World(NamedTuple):
 
     ``options`` are the values of options by :func:`option_name`. ``programs`` are the files that are programs, or None
     if the files themselves show that: in a configuration as globs, and as paths with forward slashes where programs are
-    followed. ``hot`` are patterns of functions that are steps, and ``@decorators`` of such. ``allowed_waits`` are contexts,
-    and comments that begin with ``#``, whose waits are accepted. ``upload_helper`` is the project's function that copies
-    to the device. ``scripts`` are the functions that the project installs as commands, ``module:function``.
+    followed. ``hot`` are patterns of functions that are steps, or ``@decorators`` of such. ``allowed_waits`` are
+    contexts, and comments that begin with ``#``, whose waits are accepted. ``upload_helper`` is the project's function
+    that copies to the device. ``scripts`` are the functions that the project installs as commands, ``module:function``.
     """
 
     options: tuple[tuple[str, Setting], ...] = ()

@@ -77,8 +77,8 @@ def _contexts(text: str, names: Sequence[str]) -> Iterator[_Allowance]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    for node in ast.walk(tree):
-        for item in node.items if isinstance(node, (ast.With, ast.AsyncWith)) else ():
+    for node in (each for each in ast.walk(tree) if isinstance(each, (ast.With, ast.AsyncWith))):
+        for item in node.items:
             call = item.context_expr
             written = ast.unparse(call.func if isinstance(call, ast.Call) else call)
             if any(written == name or written.rpartition(".")[2] == name.rpartition(".")[2] for name in names):
