@@ -16,7 +16,7 @@ WORLD: Mapping[str, str] = {
     "options": "Values of options of the programs in a normal run, by name.",
     "programs": "Globs of the files that are programs; by default torchlint finds them.",
     "accelerators": "How many accelerators the machine has; 0 for none.",
-    "hot": "Functions that are steps although no loop shows it: `Class.method`, `*.method`, `module.function`, `@decorator`.",
+    "hot": "Functions that are steps although no loop shows it: `Class.method`, `*.method`, `@decorator`.",
     "allowed-waits": "Contexts, and comments that begin with #, whose waits are accepted.",
     "upload-helper": "The function of the project that copies to the device, which messages name as the repair.",
 }

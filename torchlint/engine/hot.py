@@ -63,9 +63,9 @@ class Hot:
         for module in self._engine.program.modules.values():
             for value in list(module.names.values()) if module.loaded and not module.is_test else ():
                 function = value.target
-                if value.kind is Kind.FUNCTION and function.class_ is None and function.scope.module is module:
-                    if self._is_hot([f"{module.name}.{function.name}"], function):
-                        yield function, None
+                own = value.kind is Kind.FUNCTION and function.class_ is None and function.scope.module is module
+                if own and self._is_hot([f"{module.name}.{function.name}"], function):
+                    yield function, None
 
     def _is_hot(self, names: Collection[str], function: Function) -> bool:
         decorators = [ast.unparse(each).partition("(")[0] for each in getattr(function.node, "decorator_list", ())]
