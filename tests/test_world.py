@@ -444,7 +444,8 @@ def test_the_settings_show_the_world(tmp_path: Path, capsys: pytest.CaptureFixtu
     write(tmp_path, 'options = { "--use-wandb" = true }\nprograms = ["train.py"]\naccelerators = 4')
     assert main(["--show-settings", str(tmp_path)]) == 0
     shown = json.loads(capsys.readouterr().out)["world"]
-    assert shown == {"options": {"use_wandb": True}, "programs": ["train.py"], "accelerators": 4}
+    told = {"options": {"use_wandb": True}, "programs": ["train.py"], "accelerators": 4}
+    assert shown == {**told, "hot": [], "allowed-waits": [], "upload-helper": ""}
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,10 @@ class FollowedEvent(NamedTuple):
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
     of the step, ``sampling``, ``hot``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says
-    what is copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places from
-    the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost
-    first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, ``text``,
-    ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
+    what is copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places
+    from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over,
+    outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite,
+    ``text``, ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
     """
 
     place: Range
