@@ -454,8 +454,10 @@ def test_the_settings_show_the_world(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("world = 4", "world must be a table, not an integer; write accelerators = 4 in it"),
         (
             "world.gpus = 4",
-            "world has no key 'gpus'; remove it, or use one of the keys options, programs, accelerators, hot, "
-            "allowed-waits, upload-helper",
+            (
+                "world has no key 'gpus'; remove it, or use one of the keys options, programs, accelerators, hot, "
+                "allowed-waits, upload-helper"
+            ),
         ),
         ("world.accelerator = 4", "world has no key 'accelerator'; did you mean 'accelerators'?"),
         ("world.accelerators = -1", "world at accelerators must not be -1; write 0 for no accelerator"),
