@@ -144,9 +144,9 @@ def test_a_wrong_configuration_elsewhere_leaves_out_its_files(capsys: pytest.Cap
 def test_the_report_says_what_has_no_context(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(context, "_MOST_FILES", 3)
+    monkeypatch.setattr(context, "_MOST_BYTES", 3)
     main([*SELECT, "pack/losses.py"])
-    assert "Linted without the rest of the project: . has more than 3 files." in capsys.readouterr().out
+    assert "Linted without the rest of the project: . has more than 0 MB of code." in capsys.readouterr().out
     (project / ".git").rmdir()
     main([*SELECT, "pack/losses.py"])
     said = " ".join(capsys.readouterr().out.split())

@@ -444,7 +444,8 @@ def test_the_settings_show_the_world(tmp_path: Path, capsys: pytest.CaptureFixtu
     write(tmp_path, 'options = { "--use-wandb" = true }\nprograms = ["train.py"]\naccelerators = 4')
     assert main(["--show-settings", str(tmp_path)]) == 0
     shown = json.loads(capsys.readouterr().out)["world"]
-    assert shown == {"options": {"use_wandb": True}, "programs": ["train.py"], "accelerators": 4}
+    told = {"options": {"use_wandb": True}, "programs": ["train.py"], "accelerators": 4}
+    assert shown == {**told, "hot": [], "allowed-waits": [], "upload-helper": ""}
 
 
 @pytest.mark.parametrize(
@@ -453,7 +454,10 @@ def test_the_settings_show_the_world(tmp_path: Path, capsys: pytest.CaptureFixtu
         ("world = 4", "world must be a table, not an integer; write accelerators = 4 in it"),
         (
             "world.gpus = 4",
-            "world has no key 'gpus'; remove it, or use one of the keys options, programs, accelerators",
+            (
+                "world has no key 'gpus'; remove it, or use one of the keys options, programs, accelerators, hot, "
+                "allowed-waits, upload-helper"
+            ),
         ),
         ("world.accelerator = 4", "world has no key 'accelerator'; did you mean 'accelerators'?"),
         ("world.accelerators = -1", "world at accelerators must not be -1; write 0 for no accelerator"),

@@ -149,6 +149,9 @@ _OF_WORLD: Mapping[str, dict[str, Any]] = {
     "options": {"type": "object", "additionalProperties": {"type": ["boolean", "number", "string"]}},
     "programs": _STRINGS,
     "accelerators": {"type": "integer", "minimum": 0, "default": 1},
+    "hot": _STRINGS,
+    "allowed-waits": _STRINGS,
+    "upload-helper": {"type": "string", "minLength": 1},
 }
 _KINDS: Mapping[str, dict[str, Any]] = {
     "selection": {"type": "array", "items": {"$ref": "#/definitions/selector"}, "minItems": 1},

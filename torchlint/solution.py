@@ -42,7 +42,9 @@ def solve(
     engine = Engine(Program(contents, world), work, _libraries)
     Roots(engine).follow()
     loaded = {frame.module for frame in engine.state.frames.values()}
-    on_accelerator = any(word in m.content for m in loaded for word in (b"cuda", b"device", b"fabric"))
+    on_accelerator = bool(world.hot) or any(
+        word in m.content for m in loaded for word in (b"cuda", b"device", b"fabric")
+    )
     frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
     happened = tuple(occurrences(frequency))
     files = known_of_files(engine.state, happened, frequency, engine.program.modules) if on_accelerator else {}

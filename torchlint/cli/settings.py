@@ -113,6 +113,9 @@ def shown(what: Plan) -> str:
             "options": dict(config.world.options),
             "programs": config.world.programs,
             "accelerators": config.world.accelerators,
+            "hot": config.world.hot,
+            "allowed-waits": config.world.allowed_waits,
+            "upload-helper": config.world.upload_helper,
         },
         "rule-options": {name: dict(options) for name, options in config.rules.items()},
     }

@@ -36,7 +36,7 @@ def _merged_tables(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str,
 
 
 def _world(own: Config, base: Config, given: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {key: getattr(own.world, key) for key in given}
+    found: dict[str, Any] = {name: getattr(own.world, name) for name in (key.replace("-", "_") for key in given)}
     found["options"] = tuple({**dict(base.world.options), **dict(own.world.options)}.items())
     inherited = "programs" not in given and base.world.programs is not None
     root = (base.programs_root or base.root) if inherited else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torchlint.base.globs import GlobProblem, compiled
-from torchlint.config.values import WrongValue, advice, entries, globs, kind, quote
+from torchlint.config.values import WrongValue, advice, entries, globs, kind, quote, strings
 from torchlint.program.world import Setting, World, option_name
 
 # The keys of the table, with descriptions.
@@ -16,6 +16,9 @@ WORLD: Mapping[str, str] = {
     "options": "Values of options of the programs in a normal run, by name.",
     "programs": "Globs of the files that are programs; by default torchlint finds them.",
     "accelerators": "How many accelerators the machine has; 0 for none.",
+    "hot": "Functions that are steps although no loop shows it: `Class.method`, `*.method`, `@decorator`.",
+    "allowed-waits": "Contexts, and comments that begin with #, whose waits are accepted.",
+    "upload-helper": "The function of the project that copies to the device, which messages name as the repair.",
 }
 _OPTION = re.compile(r"-{0,2}[^\W\d][\w-]*")
 
@@ -24,7 +27,7 @@ def world(value: object) -> World:
     """The world that a table describes."""
     if not isinstance(value, dict):
         raise WrongValue(f"must be a table, not {kind(value)}; write accelerators = 4 in it")
-    return World(**entries(value, _read))
+    return World(**{key.replace("-", "_"): given for key, given in entries(value, _read).items()})
 
 
 def _read(key: str, value: object) -> Any:
@@ -72,4 +75,29 @@ def _accelerators(value: object) -> int:
     return value
 
 
-_READERS = {"options": _options, "programs": _programs, "accelerators": _accelerators}
+def _names(pattern: str, example: str) -> Callable[[object], tuple[str, ...]]:
+    def read(value: object) -> tuple[str, ...]:
+        found = strings(value)
+        wrong = next((each for each in found if not re.fullmatch(pattern, each)), None)
+        if wrong is not None:
+            raise WrongValue(f"holds {quote(wrong)}; write one such as {example}")
+        return found
+
+    return read
+
+
+def _helper(value: object) -> str:
+    if not isinstance(value, str) or not re.fullmatch(_DOTTED, value):
+        raise WrongValue('must be the dotted name of a function; write "package.utils.to_device"')
+    return value
+
+
+_DOTTED = r"[^\W\d]\w*(\.[^\W\d]\w*)*"
+_READERS: Mapping[str, Callable[[object], Any]] = {
+    "options": _options,
+    "programs": _programs,
+    "accelerators": _accelerators,
+    "hot": _names(r"@?[\w*?]+(\.[\w*?]+)*", '"Worker.execute", "*.build" or "@step"'),
+    "allowed-waits": _names(rf"{_DOTTED}|# *\w[\w-]*:?", '"sync_allowed" or "# sync-ok"'),
+    "upload-helper": _helper,
+}

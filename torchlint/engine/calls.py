@@ -55,6 +55,8 @@ class Calls:
         function = self._engine.evaluate(node.func, scope)
         values, named = self._given(node, scope)
         self._engine.gradients.called(function, node, scope)
+        if self._state.unresolved is not None:
+            self._state.unresolved(function, values, named, node)
         for member in function.members:
             self._call_back(member, [*values, *named.values()], node, scope)
         if function.kind in _OF_OTHERS and _scaled(node) is not None:

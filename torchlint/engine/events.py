@@ -14,7 +14,7 @@ from torchlint.engine.gradients import quiet_frames
 from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, REQUEST, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import ASSUMED, HOT, REQUEST, SAMPLING, FollowedEvent, range_of
 
 _FROZEN = re.compile(rb"\.requires_grad(_\(False|\s*=\s*False)")  # a file that says which parameters need gradients
 
@@ -77,6 +77,8 @@ def _of_inference(one: Occurrence, frequency: Frequency) -> str:
     """The phase of a step that does not train."""
     if frequency.samples(one.frame, one.region):
         return SAMPLING
+    if one.state.hot:
+        return HOT
     return REQUEST if frequency.decodes(one.frame, one.region) else Phase.INFERENCE.value
 
 

@@ -175,6 +175,7 @@ class Frame:
         self.receiver: Object | None = None
         self.entry: tuple[str, int] | None = None  # path and line of the call of the project into a stub
         self.assumed = False  # nothing is known to call it
+        self.hot = ""  # stands for the caller of a function that is configured as hot, with its name
         self.assumes_step = False  # a `forward` that is assumed to run in a step
         self.worker = False  # runs in the worker of a loader
         self.quiet = False  # autograd may be off

@@ -42,16 +42,17 @@ class Often(NamedTuple):
     option: str | None = None
     assumed: bool = False
     evaluates: bool = False
+    hot: bool = False  # in a step that the configuration declares
 
     def beside(self, aside: bool) -> Often:
         """The state of a branch, if it is one that evaluates beside the training."""
         return self._replace(phase=Phase.INFERENCE, evaluates=True) if aside and self.phase is Phase.TRAINING else self
 
     @property
-    def rank(self) -> tuple[int, bool, bool, bool, bool]:
+    def rank(self) -> tuple[int, bool, bool, bool, bool, bool]:
         """Larger for what happens more often."""
         order = (Phase.NONE, Phase.INFERENCE, Phase.TRAINING)
-        return order.index(self.phase), not self.rare, self.option is None, not self.assumed, self.in_loop
+        return order.index(self.phase), not self.rare, self.option is None, not self.assumed, self.hot, self.in_loop
 
 
 class Frequency:
@@ -218,7 +219,9 @@ class Frequency:
                 if phase is not Phase.NONE:
                     return Often(phase, True, rare, option, base.assumed).beside(aside), around
         in_loop = base.in_loop or any(around.kind == "loop" for around in region.around())
-        found = Often(base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates)
+        found = Often(
+            base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates, base.hot
+        )
         return found.beside(aside), None
 
     def _phase(self, frame: Frame, loop: Region, base: Often) -> Phase:
@@ -229,7 +232,7 @@ class Frequency:
         trained = base.in_loop or any(region.kind == "loop" and region.backward for region in around)
         if loop.acts and trained:
             return Phase.TRAINING  # a rollout
-        if (base.phase is Phase.TRAINING and not base.rare) or loop.backward:
+        if (base.phase is Phase.TRAINING and not base.rare) or base.hot or loop.backward:
             return Phase.NONE
         if not loop.over_batches and any(region.is_step for region in around):
             return Phase.NONE  # part of a step of training
@@ -243,6 +246,8 @@ class Frequency:
         for frame in self.frames:
             if frame.assumed:
                 self._states[frame] = self._assumed(frame)
+            elif frame.hot:
+                self._states[frame] = Often(Phase.TRAINING if frame in self._exposed else Phase.INFERENCE, hot=True)
         while todo:
             frame = todo.popleft()
             for call, line in frame.calls.items():
@@ -269,7 +274,7 @@ class Frequency:
             elif here in self.reached_by:
                 caller, _, line = self.reached_by[here]
                 if not caller.assumed and not here.module.library:
-                    found.append((*_place(caller, line), here.name))
+                    found.append((*_place(caller, line), caller.hot or here.name))
         return found[::-1]
 
     def is_within(self, frame: Frame, region: Region, functions: Collection[ast.AST]) -> bool:

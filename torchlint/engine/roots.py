@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.assumed import takes_tensor
 from torchlint.engine.frames import Class, Function, Scope
+from torchlint.engine.hot import Hot
 from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
@@ -46,6 +47,7 @@ class Roots:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
         self._statements = engine.statements
+        self._configured = Hot(engine)
 
     def follow(self) -> None:
         """Follow everything, as far as the budget goes."""
@@ -55,6 +57,7 @@ class Roots:
             self._modules()
         self._commands()
         self._patches()
+        self._hot()
         roots = list(self._roots())
         self._state.assuming = True
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
@@ -150,6 +153,35 @@ class Roots:
         for _, function in self._state.patches:
             if function.node not in self._engine.calls.reached:
                 self._within(_ONE_PROGRAM, function, partial(self._call_back, function))
+
+    def _hot(self) -> None:
+        """What the configuration calls hot, and all that calls in there may mean."""
+        hot = self._configured
+        self._load_with(hot.words())
+        for function, class_ in list(hot.functions()):
+            with self._state.at(hot.frame(function, class_)):
+                self._within(_ONE_PROGRAM, function, partial(self._run, function, class_, None, {}))
+        for calls in hot.rounds():
+            self._load_with({f"def {call.name}(".encode() for call in calls})
+            for call in calls:
+                for function, class_ in hot.candidates(call):
+                    with self._state.at(call.frame, call.region):
+                        act = partial(self._run, function, class_, call.args, call.named)
+                        self._within(_ONE_ROOT, function, act)
+
+    def _load_with(self, words: Collection[bytes]) -> None:
+        """Load the modules that have one of these words."""
+        for module in self._engine.program.modules.values() if words else ():
+            if not module.loaded and not module.is_test and any(word in module.content for word in words):
+                self._within(_ONE_PROGRAM / 4, module, partial(self._statements.load, module))
+
+    def _run(self, function: Function, class_: Class | None, args: list[Value] | None, named: dict[str, Value]) -> None:
+        """Call a function with these arguments, or with assumed ones."""
+        own = [self._engine.classes.assumed(class_)] if class_ is not None and function.kind != "static" else []
+        if args is None:
+            assumed = (_assumed(arg, function, stepped=True) for arg in _required(function)[len(own) :])
+            args = [UNKNOWN if value.kind is Kind.TENSOR and not value.sure else value for value in assumed]
+        self._engine.calls.invoke(function, [*own, *args], named, function.node)
 
     def _call_back(self, function: Function) -> None:
         with self._state.at(self._engine.frame_of(function.scope.module)):

@@ -62,6 +62,8 @@ class State:
         self.cut: dict[Module, set[ast.AST]] = defaultdict(set)  # bodies and functions beyond the budget
         self.entry: tuple[str, ast.AST] | None = None  # the call of the project into a stub: path and node
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
+        # What is told of the calls of methods, if some functions are configured as hot.
+        self.unresolved: Callable[[Value, list[Value], dict[str, Value], ast.Call], None] | None = None
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self._log: list[tuple[Object, str, Value | None]] = []

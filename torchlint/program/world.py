@@ -13,13 +13,18 @@ class World(NamedTuple):
 
     ``options`` are the values of options by :func:`option_name`. ``programs`` are the files that are programs, or None
     if the files themselves show that: in a configuration as globs, and as paths with forward slashes where programs are
-    followed. ``scripts`` are the functions that the project installs as commands, ``module:function``.
+    followed. ``hot`` are patterns of functions that are steps, or ``@decorators`` of such. ``allowed_waits`` are
+    contexts, and comments that begin with ``#``, whose waits are accepted. ``upload_helper`` is the project's function
+    that copies to the device. ``scripts`` are the functions that the project installs as commands, ``module:function``.
     """
 
     options: tuple[tuple[str, Setting], ...] = ()
     programs: tuple[str, ...] | None = None
     accelerators: int = 1
     scripts: tuple[str, ...] = ()
+    hot: tuple[str, ...] = ()
+    allowed_waits: tuple[str, ...] = ()
+    upload_helper: str = ""
 
     def renamed(self, names: Mapping[str, str]) -> World:
         """The same with the names of files in place of their paths."""

@@ -33,6 +33,8 @@ ASSUMED = "assumed"
 SAMPLING = "sampling"
 # The phase of a step in which a whole sequence is decoded or sampled.
 REQUEST = "request"
+# Where the configuration declares the step; before the name of its function, in the way from there.
+HOT = "hot "
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
 # Uses of a value for which a step must read it, or that take much longer than the wait; a step of decoding can be late
@@ -81,13 +83,13 @@ class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
-    of the step, ``sampling``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says
-    what is copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places
-    from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over,
-    outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test
-    whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a
-    ``picture``, only back to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of
-    the program has shown it.
+    of the step, ``sampling``, ``hot``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty.
+    ``origin`` says what is copied, if that is known. ``statement`` are the first and the last line of the statement,
+    ``way`` the places from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the
+    step run over, outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is
+    finite, a test whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``,
+    ``returned``, a ``picture``, only back to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says
+    that a run of the program has shown it.
     """
 
     place: Range
@@ -117,7 +119,9 @@ class FollowedEvent(NamedTuple):
     @property
     def is_in_steps(self) -> bool:
         """Whether a normal run does it in every step of a program."""
-        return self.phase in ("training", "inference", SAMPLING) and not self.option and made_by(self.way) is not None
+        return (
+            self.phase in ("training", "inference", SAMPLING, HOT) and not self.option and made_by(self.way) is not None
+        )
 
     @property
     def when(self) -> str:
@@ -192,8 +196,13 @@ NOT_FOLLOWED = FollowedFile()
 
 
 def made_by(way: Sequence[tuple[str, int, str]]) -> tuple[str, int] | None:
-    """The path and the line of the loop that a way from a step begins with; None for one that no loop makes."""
-    return next(((path, line) for path, line, name in way[:1] if name == "step"), None)
+    """The path and the line of the loop that a way from a step begins with, or of a function that is a step itself."""
+    return next(((path, line) for path, line, name in way[:1] if name == "step" or name.startswith(HOT)), None)
+
+
+def hot_root(way: Sequence[tuple[str, int, str]]) -> str:
+    """The name of the function that is configured as hot, if that is the step; else empty."""
+    return next((name.removeprefix(HOT) for _, _, name in way[:1] if name.startswith(HOT)), "")
 
 
 def digest(content: bytes) -> str:

@@ -47,7 +47,7 @@ def follow_programs(
 
 
 def _of_component(contents: Mapping[str, bytes], world: World, cache: Cache | None) -> Mapping[str, FollowedFile]:
-    if not any(map(_may_step, contents.values())):
+    if not world.hot and not any(map(_may_step, contents.values())):
         return {}
     known = cache.followed(contents, world) if cache is not None else None
     if known is not None:

@@ -112,7 +112,11 @@ def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:
 @or_none
 def pin_from_the_start(module: SourceModule, found: Pageable) -> Fix:
     """Create a tensor of Python data in pinned memory."""
-    if found.kind != "data" or module.qualified(found.call.func) != "torch.tensor":
+    if (
+        found.kind != "data"
+        or not isinstance(found.call, cst.Call)
+        or module.qualified(found.call.func) != "torch.tensor"
+    ):
         raise Unfixable
     available = module.shared(Speller).spell("torch.cuda.is_available", found.call, importing=True)
     edits = module.shared(Editor).set_argument(found.call, "pin_memory", f"{available.text}()")

@@ -12,6 +12,7 @@ from torchlint.analysis.things.loading.batch import Batches
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS
 from torchlint.analysis.values.content import in_device_context
 from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.semantics.dtypes import dtype_of
 from torchlint.catalogue.views import JOINING, SHARING
 from torchlint.knowledge.tensors import LEGACY
 
@@ -30,11 +31,21 @@ class Pageable(NamedTuple):
     """A tensor that is proved to lie in pageable memory, and the call that made it.
 
     ``kind`` says from what: Python ``data``, a NumPy ``array``, parts of a ``batch`` or other ``tensors`` that are
-    joined.
+    joined, a pinned tensor that is ``converted``, or a ``strided`` view of one, which PyTorch first makes contiguous.
     """
 
-    kind: Literal["data", "array", "batch", "tensors"]
-    call: cst.Call
+    kind: Literal["data", "array", "batch", "tensors", "converted", "strided"]
+    call: cst.Call | cst.Subscript
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is made of a few written elements, which CUDA copies without a wait."""
+        if not isinstance(self.call, cst.Call):
+            return False
+        data = positional(self.call, 0) or keyword(self.call, "data")
+        elements = data.elements if isinstance(data, (cst.List, cst.Tuple)) else None
+        plain = elements is not None and all(isinstance(each, cst.Element) for each in elements)
+        return self.kind == "data" and (plain or isinstance(data, (cst.Integer, cst.Float)))
 
 
 class HostMemory:
@@ -52,15 +63,37 @@ class HostMemory:
         if isinstance(node, cst.Name):
             return self._of_name(node, depth)
         if isinstance(node, cst.Subscript):
-            return self.pageable(node.value, depth - 1)
+            strided = _skips_elements(node) and self._is_pinned(node.value)
+            return Pageable("strided", node) if strided else self.pageable(node.value, depth - 1)
         if not isinstance(node, cst.Call) or is_opaque(node):
             return None
         name = self._module.qualified(node.func)
         if name is None:
-            return self.pageable(receiver(node), depth - 1) if method(node) in _KEEPING else None
+            return self._of_method(node, depth)
         if name in VARIABLE_WRAPPERS:
             return self.pageable(positional(node, 0), depth - 1)
         return self._of_function(node, name, depth)
+
+    def _of_method(self, call: cst.Call, depth: int) -> Pageable | None:
+        """What a method gives: memory of its tensor, or new memory, which is never pinned."""
+        tensor, dtype = receiver(call), dtype_of(self._module.evaluator, positional(call, 0) or keyword(call, "dtype"))
+        converts = method(call) == "to" and dtype is not None and len(call.args) == 1
+        if converts and tensor is not None and self._is_pinned(tensor):
+            held = self._module.value(tensor).dtype
+            return Pageable("converted", call) if held not in (None, dtype) else None
+        return self.pageable(tensor, depth - 1) if converts or method(call) in _KEEPING else None
+
+    def _is_pinned(self, node: cst.BaseExpression) -> bool:
+        """Whether all that a name or an attribute is assigned in the file is made in pinned memory."""
+        if isinstance(node, cst.Name):
+            given = [b.value if b.kind == "assign" and not b.path else None for b in self._module.definitions(node)]
+        elif isinstance(node, cst.Attribute):
+            stores = map(self._module.parent, self._module.attributes_named(node.attr.value))
+            assigned = (self._module.parent(store) for store in stores if isinstance(store, cst.AssignTarget))
+            given = [each.value for each in assigned if isinstance(each, cst.Assign)]
+        else:
+            given = [node]
+        return bool(given) and all(isinstance(value, cst.Call) and _pins(value) for value in given)
 
     def _of_name(self, name: cst.Name, depth: int) -> Pageable | None:
         """The origin that all definitions of a variable share."""
@@ -77,7 +110,7 @@ class HostMemory:
             return self._joined(call, depth)
         if keyword(call, "device") is not None or in_device_context(self._module.evaluator, call):
             return None
-        if literal(keyword(call, "pin_memory")) not in (..., False) or keyword(call, "pin_memory") is not None:
+        if keyword(call, "pin_memory") is not None:
             return None
         data = positional(call, 0) or keyword(call, "data")
         if name == "torch.from_numpy":
@@ -127,6 +160,32 @@ class HostMemory:
             return True
         value = self._module.value(part)
         return value.kind is Kind.TENSOR and value.device is Device.CPU
+
+
+def _pins(call: cst.Call) -> bool:
+    """Whether a call is meant to give pinned memory, at least where there is a device."""
+    given = keyword(call, "pin_memory")
+    return method(call) == "pin_memory" or (given is not None and literal(given) not in (None, False))
+
+
+def _skips_elements(node: cst.Subscript) -> bool:
+    """Whether a view certainly skips elements of its tensor, as ``x[:, :n]`` and ``x[::2]`` do."""
+    parts = [each.slice for each in node.slice]
+    while parts and isinstance(parts[0], cst.Index) and not isinstance(parts[0].value, cst.Ellipsis):
+        del parts[0]
+    steps = [part.step for part in parts if isinstance(part, cst.Slice)]
+    if any(step is not None and literal(step) != 1 for step in steps):
+        return True
+    one = bool(parts) and isinstance(parts[0], cst.Slice) and literal(parts[0].upper) == 1
+    return not one and any(
+        part.lower is not None or part.upper is not None if isinstance(part, cst.Slice) else _selects(part.value)
+        for part in parts[1:]
+        if isinstance(part, (cst.Slice, cst.Index))
+    )
+
+
+def _selects(index: cst.BaseExpression) -> bool:
+    return not isinstance(index, cst.Ellipsis) and not (isinstance(index, cst.Name) and index.value == "None")
 
 
 def is_read_at_once(module: SourceModule, call: cst.Call) -> bool:

@@ -13,9 +13,8 @@ from torchlint.config.config import ConfigError
 from torchlint.config.configurations import Configurations
 from torchlint.run.discovery import discover, sources
 
-_MOST_FILES = 2_000
-_MOST_FOLDERS = 2_000
-_MOST_BYTES = 16_000_000
+_MOST_FOLDERS = 10_000
+_MOST_BYTES = 64_000_000
 
 
 class Context(NamedTuple):
@@ -76,8 +75,6 @@ def _files(root: str, configurations: Configurations) -> Context:
         wrong = "; ".join(error.messages)
         return Context(notes=(f"Linted without the rest of the project, which has a wrong configuration: {wrong}.",))
     files = tuple(path for path in found if path.endswith(sources.SEARCHED))
-    if len(files) > _MOST_FILES:
-        return Context(notes=(_too_large(root, f"more than {_MOST_FILES:,} files"),))
     if sum(map(_size, files)) > _MOST_BYTES:
         return Context(notes=(_too_large(root, f"more than {_MOST_BYTES // 1_000_000} MB of code"),))
     return Context(files)

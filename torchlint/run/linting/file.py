@@ -39,6 +39,7 @@ from torchlint.text.lines import with_line_feeds
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule, SyntaxProblem
     from torchlint.project.followed import Range
+    from torchlint.run.linting.allowed import AllowedWaits
     from torchlint.run.linting.suppress import Suppressions
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # prefilters cannot read it, and Python does not accept it
@@ -92,6 +93,7 @@ class _File:
         self.fixes: dict[Range, Fix] = {}  # of events that rules report
         self.problems: list[Problem] = []
         self.suppressed = 0
+        self.allowed: AllowedWaits | None = None
         self.running: type[Rule] | None = None
 
     def result(self) -> Analysis:
@@ -206,6 +208,10 @@ def _analyzed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
     except DecodeProblem as problem:
         return file.refused(problem.message, problem.line)
     suppressions = _scanned(text) if file.screened.may_suppress else None
+    if file.config.world.allowed_waits:
+        from torchlint.run.linting.allowed import AllowedWaits
+
+        file.allowed = AllowedWaits(text, file.config.world.allowed_waits)
     if suppressions is not None and suppressions.skip_file:
         return file.result()
     if file.screened.parses or file.view.followed().events:
@@ -227,6 +233,8 @@ def _analyzed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
         from torchlint.run.linting.suppress import unused_findings
 
         file.findings += unused_findings(suppressions, file.path, text, file.known, file.active)
+    if file.allowed is not None and UNUSED_SUPPRESSION in file.active:
+        file.findings += file.allowed.unused(file.path)
     file.findings = with_fingerprints(file.findings, text, file.config)
     return file.result()
 
@@ -361,9 +369,15 @@ def _findings(rule: type[Rule], module: SourceModule, config: Config) -> list[Fi
 def _keep_all(file: _File, found: Sequence[Finding], text: str, suppressions: Suppressions | None) -> None:
     if found and suppressions is None and "noqa" in text.lower():
         suppressions = _scanned(text)
+    if helper := file.config.world.upload_helper:
+        from torchlint.run.linting.repairs import with_helper
+
+        found = [with_helper(finding, helper) for finding in found]
     for finding in found:
         lines = finding.statement
         if suppressions is not None and lines and suppressions.matches(finding.rule, finding.name, *lines):
+            file.suppressed += 1
+        elif file.allowed is not None and file.allowed.covers(finding):
             file.suppressed += 1
         else:
             file.findings.append(finding)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torchlint.catalogue.views import COUNTING
 from torchlint.knowledge import forms
 from torchlint.knowledge.forms import COPY, READ, WAIT, Form
 from torchlint.project.followed import SAMPLING, FollowedEvent
+
+if TYPE_CHECKING:
+    from torchlint.model import Finding
 
 _BY_USE = {
     "test": "choose on the device with `torch.where`, or test every N steps",
@@ -44,6 +49,18 @@ _MASKED = (forms.MASK_INDEX, forms.MASK_ASSIGNED)
 _AT_ONCE = "do this for all of them at once, and read one result"
 _ALL_READ = "read all of them at once, with `.tolist()` or `.cpu()` before the loop, or one result after it"
 _NORM = "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result"
+
+
+# Rules about copies to the device, which a function of the project may make in its own way.
+_UPLOADS = ("TL103", "TL104", "TL105", "TL202", "TL207")
+
+
+def with_helper(finding: Finding, helper: str) -> Finding:
+    """A finding that names the project's own function as the repair, if it is about a copy to the device."""
+    if not helper or finding.rule not in _UPLOADS:
+        return finding
+    what = finding.message.partition(": ")[0] if finding.rule != "TL207" else finding.message.rpartition(": ")[0]
+    return finding._replace(message=f"{what or finding.message}: upload it with `{helper}`", fix=None)
 
 
 def repair(form: Form, event: FollowedEvent) -> str:

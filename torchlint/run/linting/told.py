@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.groups import PREVIEW, group_of
 from torchlint.knowledge.forms import COPY, Form
 from torchlint.model import Evidence, Finding, Fix, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, FollowedEvent, made_by
+from torchlint.project.followed import ASSUMED, HOT, FollowedEvent, hot_root, made_by
 from torchlint.run.linting.repairs import repair
 
 if TYPE_CHECKING:
@@ -78,12 +78,13 @@ class Told:
         event = self.event
         copies = f"data is copied to the device {event.when}, while the host waits"
         effect = copies if self.form.kind == COPY else f"the host waits here for the device {event.when}"
-        step, own = made_by(event.way), path.replace("\\", "/")
+        step, hot, own = made_by(event.way), hot_root(event.way), path.replace("\\", "/")
         loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
         return "".join(
             [
                 f"{self._written(lines)}: {effect}",
-                f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
+                f" (`{hot}` is configured as hot)" if hot else "",
+                f" (the loop in {step[0]}:{step[1]})" if step is not None and not hot and step[0] != own else "",
                 f", for each of {loops}" if loops else "",
                 f" ({self._waits} such waits)" if self._waits > 1 else "",
                 f": {self._advice}" if self._advice else "",
@@ -128,4 +129,5 @@ def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evid
         if at == path.replace("\\", "/") and line <= len(lines):
             column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
             text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
+            text = "is configured as hot" if name.startswith(HOT) else text
             yield Evidence(line, column, text, context=True)
