@@ -29,7 +29,9 @@ from torchlint.config.config import Config
 from torchlint.confirm import evidence, order, prepare, prices
 from torchlint.confirm.documents import verdict_document
 from torchlint.confirm.result import Result, result
+from torchlint.model import Finding
 from torchlint.run import session
+from torchlint.run.plan import Plan
 from torchlint.runtime import processes, script
 from torchlint.runtime.observation import Observation
 
@@ -46,7 +48,7 @@ def observed(path: str, mode: str | None = None) -> Result:
     plan = session.plan(Config(preview=True, extend_select=(rules,) if rules else ()))
     what = prepare.Program(path, None, (), os.path.realpath(path))
     directory = tempfile.mkdtemp(dir=_folder())
-    made = prepare.make(what, prepare.findings_of([path], plan), [what.file], plan, directory)
+    made = prepare.make(what, _findings(path, plan), [what.file], plan, directory)
     made = replace(
         made, mode=mode or wanted.get("on", "sim"), steps=int(wanted["steps"]) if "steps" in wanted else None
     )
@@ -55,6 +57,11 @@ def observed(path: str, mode: str | None = None) -> Result:
 
 
 @cache
+def _findings(path: str, plan: Plan) -> list[Finding]:
+    """The findings of a program by its whole path: what is in a folder of tests is not followed as a program."""
+    return [one for one in session.run([os.path.realpath(path)], plan).findings if one.rule != "TL000"]
+
+
 def _folder() -> str:
     """A folder for the evidence of all programs, which is written once more when this process ends."""
     folder = tempfile.mkdtemp()
