@@ -267,8 +267,12 @@ class Frequency:
 
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""
-        step = next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)
+        step = self.step_of(frame, region)
         return step is not None and step.carries and not step.over_batches
+
+    def step_of(self, frame: Frame, region: Region) -> Region | None:
+        """The loop that makes the steps in which a region of a frame runs."""
+        return next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)
 
     def loops(self, frame: Frame, region: Region) -> list[ast.AST]:
         """The loops around a region inside of the step, outermost first."""

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from torchlint.engine.origins import of_operands
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -23,7 +24,6 @@ from torchlint.engine.values import (
     Option,
     Value,
     collection,
-    computed,
     constant,
     sequence,
     tensor,
@@ -86,6 +86,8 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         if value.option is not None:
             return _with_option(left, right, compare, value.option)
     details = (left.detail, right.detail)
+    if left.kind is right.kind is Kind.LIBRARY and _ARRAY in details and {*details} <= {_ARRAY, "torch.Tensor"}:
+        return constant((left.detail == right.detail) is isinstance(operation, ast.Eq))
     equal, unequal = isinstance(operation, ast.Eq), isinstance(operation, ast.NotEq)
     greater = isinstance(operation, (ast.Gt, ast.GtE))
     if Counted.ITEMS in details and (equal or unequal):
@@ -133,7 +135,7 @@ def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Va
         Device.ACCELERATOR if on_device else tensors[0].device or Device.UNKNOWN,
         sure=all(v.sure for v in tensors) if known else any(v.sure for v in tensors),
         detail=MASK if masks else None,
-        origin=computed(next((value.origin for value in tensors if value.origin), None)),
+        origin=None if on_device else of_operands([left, right]),
     )
 
 
@@ -144,4 +146,5 @@ def _concatenated(left: Value, right: Value) -> Value:
     return collection(join(*elements) if any(elements) else None)
 
 
+_ARRAY = "numpy.ndarray"
 _OPERANDS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.CONSTANT, Kind.ARRAY})

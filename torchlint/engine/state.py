@@ -149,12 +149,12 @@ class State:
         """The host uses the content of every tensor in a value."""
         for leaf in leaves(value):
             if self.is_on_device(leaf):
-                self.happen(node, scope, form, name=name)
+                self.happen(node, scope, form, leaf.origin, name=name)
 
     def waits(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host waits for a tensor, if it is one on the accelerator."""
         if self.is_on_device(value):
-            self.happen(node, scope, form, name=name)
+            self.happen(node, scope, form, value.origin, name=name)
 
     def mark(self, kind: str) -> None:
         """Record that this place goes backward, makes an optimizer's step, steps an environment or takes a batch."""

@@ -22,6 +22,7 @@ from torchlint.engine.values import (
 )
 
 _MEMBERS, _CLASSES = 12, 32  # of a union: of objects, of classes and functions
+_COPIED = ("read", "uploaded")  # origins
 _KEYS = 8  # fields and items that distinguish containers
 _NO_TENSORS = frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG})  # constants are what totals begin with
 _PREFERRED = {
@@ -130,7 +131,13 @@ def _tensors(one: Value, other: Value) -> Value:
 
 
 def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
-    """One of two origins; whether a loader pins it is known only if that is so of both."""
+    """One of two origins; whether a loader pins it is known only if that is so of both.
+
+    What may also come from elsewhere was not certainly copied to the host or the device.
+    """
+    for this, that in ((one, other), (other, one)):
+        if this is not None and this.kind in _COPIED and (that is None or that.kind != this.kind):
+            return that
     if one is None or other is None or one.pins is other.pins:
         return one or other
     return one._replace(pins=None)

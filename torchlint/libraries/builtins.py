@@ -24,6 +24,7 @@ from torchlint.engine.values import (
     Value,
     collection,
     constant,
+    library,
     sequence,
     tensor,
 )
@@ -238,6 +239,8 @@ class Builtins:
     def _type(self, given: Arguments) -> Value:
         value = given.get(0)
         own = value.kind is Kind.INSTANCE and value.target.class_ is not None
+        if value.kind is Kind.ARRAY or (value.kind is Kind.TENSOR and value.sure and not value.maybe_none):
+            return library("numpy.ndarray" if value.kind is Kind.ARRAY else "torch.Tensor")
         return Value(Kind.CLASS, target=value.target.class_) if own else UNKNOWN
 
 

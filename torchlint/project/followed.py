@@ -70,7 +70,8 @@ class FollowedEvent(NamedTuple):
     copied, if that is known. ``statement`` are the first and the last line of the statement, ``way`` the places from
     the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost
     first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, ``text``,
-    ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it.
+    ``kept``, an ``index``, or empty. ``seen`` says that a run of the program has shown it. ``other_copy`` is where the
+    value was copied the other way before: path, which is empty if it is the same, and line, which is 0 if it was not.
     """
 
     place: Range
@@ -84,12 +85,29 @@ class FollowedEvent(NamedTuple):
     loops: tuple[str, ...] = ()
     use: str = ""
     seen: bool = False
+    other_copy: tuple[str, int] = ("", 0)
 
     @property
     def is_costly(self) -> bool:
         """Whether a normal run pays for it in every step of a training or a sampler, as following it has shown."""
         paid = self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None
         return self.seen or (paid and self.use != "check")
+
+    def with_paths(self, paths: Mapping[str, str], way: tuple[tuple[str, int, str], ...]) -> FollowedEvent:
+        """The same with another way, and the paths of other files in place of their names."""
+        path, line = self.other_copy
+        return self._replace(way=way, other_copy=(paths.get(path, path), line))
+
+    def at_lines(self, place: Range, lines: Mapping[int, int]) -> FollowedEvent:
+        """The same at another place of the file, with these lines in place of the old ones."""
+        path, line = self.other_copy
+        statement = lines[self.statement[0]], lines[self.statement[1]]
+        return self._replace(place=place, statement=statement, other_copy=(path, line if path else lines.get(line, 0)))
+
+    @property
+    def is_round_trip(self) -> bool:
+        """Whether it takes back another copy."""
+        return self.other_copy[1] > 0
 
     @property
     def is_in_loop(self) -> bool:
@@ -150,7 +168,7 @@ class FollowedFile(NamedTuple):
             return tuple((paths.get(name, name), line, call) for name, line, call in way)
 
         steps = tuple(step._replace(way=there(step.way)) for step in self.steps)
-        events = tuple(event._replace(way=there(event.way)) for event in self.events)
+        events = tuple(event.with_paths(paths, there(event.way)) for event in self.events)
         feeds = tuple(feed._replace(path=paths.get(feed.path, feed.path)) for feed in self.feeds)
         return self._replace(steps=steps, feeds=feeds, events=events)
 
@@ -196,7 +214,7 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple(line for old in known.reached if (line := lines.get(old))) if known.reached is not None else None,
         known.options,
         tuple(
-            event._replace(place=there(event.place), statement=(lines[event.statement[0]], lines[event.statement[1]]))
+            event.at_lines(there(event.place), lines)
             for event in known.events
             if moves(event.place) and lines.keys() >= set(event.statement)
         ),

@@ -9,7 +9,9 @@ from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile
 _Place = tuple[int, int, int, int]
 _Way = list[tuple[str, int, str]]
 _Texts = list[tuple[_Place, str]]
-_Event = tuple[_Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool]
+_Event = tuple[
+    _Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool, tuple[str, int]
+]  # fmt: skip
 _Feed = tuple[_Place, str, int, str, str]
 _Option = tuple[str, bool | float | str]
 _Steps = list[tuple[int, str, _Way]]
@@ -34,9 +36,10 @@ def unpacked(packed: list[Any]) -> FollowedFile:
 
 
 def _event(packed: list[Any]) -> FollowedEvent:
-    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen = packed
+    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen, (before, at) = packed
     there = tuple((path, at, name) for path, at, name in way)
-    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there, tuple(loops), use, seen)
+    rest = (first, last), there, tuple(loops), use, seen, (before, at)
+    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, *rest)
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

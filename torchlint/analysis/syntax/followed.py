@@ -28,6 +28,7 @@ class FollowedNodes:
         self.required: set[Range] = set()
         self.events = known.events
         self._costly = [event.place for event in known.events if event.is_costly]
+        self._returning = [event.place for event in known.events if event.is_round_trip]
         self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}
         self.options = known.options  # of programs, that the configuration gives values
@@ -55,10 +56,17 @@ class FollowedNodes:
 
     def costs(self, node: cst.CSTNode) -> bool:
         """Whether a normal run waits or copies in an expression in every step of a training or a sampler."""
-        if not self._costly:
+        return self._holds(node, self._costly)
+
+    def returns(self, node: cst.CSTNode) -> bool:
+        """Whether a copy in an expression takes back another one."""
+        return self._holds(node, self._returning)
+
+    def _holds(self, node: cst.CSTNode, places: list[Range]) -> bool:
+        if not places:
             return False
         line, column, last, end = self._positions().range(node)
-        return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in self._costly)
+        return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in places)
 
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
         """Where the batches of the loader that a call makes are copied to the device in every step."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, receiver
 from torchlint.analysis.things.loading.loader import Loader
 from torchlint.catalogue.views import EVERYWHERE
 from torchlint.edit import pinning
@@ -38,11 +38,11 @@ _OTHER_CLASS = "an object of another class may need the argument"
 @or_none
 def stay_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
     """Copy a value on the device, or remove both moves of ``x.cpu().clamp(0, 1).to(device)``."""
-    if trip.read is not None and isinstance(trip.to_host, cst.Call) and positional(trip.to_device, 0) is trip.to_host:
+    if trip.read is not None:
         return _copy_on_device(module, trip)
-    if trip.read is None and trip.direct and not trip.uses_numpy and method(trip.to_host) != "type":
-        return _without_moves(module, trip)
-    raise Unfixable
+    if method(trip.to_host) == "type":
+        raise Unfixable
+    return _without_moves(module, trip)
 
 
 def _copy_on_device(module: SourceModule, trip: RoundTrip) -> Fix:

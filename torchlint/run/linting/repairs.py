@@ -24,12 +24,16 @@ _BY_ORIGIN = {
     "made": "create it on the device (`device=`)",
     "": "create it on the device, or copy it from pinned memory with `non_blocking=True`",
 }
+_ON_DEVICE = "do what is in between on the device, without both copies"
+_ON_HOST = "use the value that the host has"
 _MASKED = (forms.MASK_INDEX, forms.MASK_ASSIGNED)
 _AT_ONCE = "do this for all of them at once, and read one result"
 
 
 def repair(form: Form, event: FollowedEvent) -> str:
     """The edit that fits how often it happens, what is copied, or what a value is for."""
+    if event.is_round_trip:
+        return _ON_DEVICE if form.kind == COPY else _ON_HOST
     if form.advice:
         return form.advice
     if form.kind == COPY:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.groups import PREVIEW, group_of
-from torchlint.knowledge.forms import COPY, FORMS, Form
+from torchlint.knowledge.forms import COPY, FORMS, READ, Form
 from torchlint.model import Evidence, Finding, Heat, Severity, Span
 from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, Range, made_by
 from torchlint.run.linting.repairs import repair
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
+_ROUND_TRIP = "TL201"
 _WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306")
 # Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
 _COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
@@ -44,24 +45,30 @@ def findings(
     enabled = {rule.id: rule for rule in rules}
     said_there = [finding for finding in said if finding.rule.startswith(_ABOUT)]
     told = list(said_there)
-    covered, copied = (
+    covered, copied, trips = (
         {line for finding in told if finding.rule.startswith(about) for line in _lines(finding)}
-        for about in (_ABOUT, _COPIES)
+        for about in (_ABOUT, _COPIES, _ROUND_TRIP)
     )
+    taken_back = set(_taken_back(events)) if _ROUND_TRIP in enabled else set()
     last: FollowedEvent | None = None  # of the finding that was made last
     for event in events:
         form = _BY_KEY.get(event.form)
         first, end = event.place[0], event.place[2]
+        if form is not None and first in taken_back and form.kind == READ and not event.is_round_trip:
+            continue
         if form is None or end > len(lines) or (event.place in contradicted and not event.seen):
             continue
         span, lines_there = _span(event, lines), range(first, end + 1)
-        silent = (copied if form.kind == COPY else covered).isdisjoint(lines_there)
+        lines_said = trips if event.is_round_trip else copied if form.kind == COPY else covered
+        silent = lines_said.isdisjoint(lines_there)
         if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
             continue
-        rule = next((enabled[name] for name in form.rules if name in enabled), None)
+        about = (_ROUND_TRIP, *form.rules) if event.is_round_trip else form.rules
+        rule = next((enabled[name] for name in about if name in enabled), None)
         if rule is None:
             continue
         covered.add(first)
+        trips.update(lines_there if rule.id == _ROUND_TRIP else ())
         if rule.id.startswith(_COPIES):
             copied.add(first)
         if last is not None and _is_behind(last, event, lines):
@@ -73,12 +80,20 @@ def findings(
     return told[len(said_there) :]
 
 
+def _taken_back(events: Sequence[FollowedEvent]) -> Iterator[int]:
+    """The lines of this file from which a copy to the device takes a value back that they have read."""
+    for event in events:
+        path, line = event.other_copy
+        if event.is_round_trip and not path and _BY_KEY[event.form].kind == COPY:
+            yield line
+
+
 def _is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) -> bool:
     """Whether the host has just waited when it comes to the other one, so that this costs little.
 
     They are in one statement, or nothing is between their statements, and they happen equally often.
     """
-    if one.seen or other.seen or _how_often(one) != _how_often(other):
+    if one.seen or other.seen or other.is_round_trip or _how_often(one) != _how_often(other):
         return False
     between = lines[one.statement[1] : other.statement[0] - 1]
     indents = {len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0])}
@@ -148,18 +163,29 @@ def _message(form: Form, event: FollowedEvent, path: str) -> str:
     own = path.replace("\\", "/")
     step = made_by(event.way)
     loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
-    advice = repair(form, event)
+    advice, came = repair(form, event), _came(form, event)
     return "".join(
         [
             f"{event.what}: {effect}",
             f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
             f", for each of {loops}" if loops else "",
+            f", and {came}" if came else "",
             f": {advice}" if advice else "",
             " (if this runs in a step)" if event.phase == ASSUMED else "",
             f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
             f" (only {event.option})" if " " in event.option else "",
         ]
     )
+
+
+def _came(form: Form, event: FollowedEvent) -> str:
+    """Where a value has been, if it takes a round trip."""
+    path, line = event.other_copy
+    place = f"{path}:{line}" if path else "this line" if line == event.place[0] else f"line {line}"
+    if not event.is_round_trip:
+        return ""
+    read = f"what is copied was read from the device on {place}"
+    return read if form.kind == COPY else f"what is read was copied there, unchanged, on {place}"
 
 
 def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evidence]:
@@ -169,6 +195,10 @@ def _evidence(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator
             column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
             text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
             yield Evidence(line, column, text, context=True)
+    path, line = event.other_copy
+    if event.is_round_trip and not path and line <= len(lines) and line != event.place[0]:
+        column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
+        yield Evidence(line, column, "the value is copied the other way here")
 
 
 def _span(event: FollowedEvent, lines: Sequence[str]) -> Span:
