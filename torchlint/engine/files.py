@@ -181,12 +181,14 @@ def _copies(
             seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
             if kind != "copy" or origin is None or seldom or not isinstance(event.node, ast.expr):
                 continue
-            if origin.kind == "batch" and isinstance(origin.node, ast.Call) and not origin.frame.module.library:
+            for loader in origin.every if origin.kind == "batch" else ():
+                if not isinstance(loader.node, ast.Call) or loader.frame.module.library:
+                    continue
                 by = event.what if event.form is forms.BY_LIBRARY else ""
-                feed = FollowedFeed(range_of(origin.node), event.path, place.line, often.phase.value, by)
-                known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
+                feed = FollowedFeed(range_of(loader.node), event.path, place.line, often.phase.value, by)
+                known = feeds[loader.frame.module.path].setdefault(feed.place, feed)
                 if known.phase != Phase.TRAINING.value:
-                    feeds[origin.frame.module.path][feed.place] = feed
+                    feeds[loader.frame.module.path][feed.place] = feed
             if event.form is forms.BLOCKING:
                 nodes[event.path, event.node].add(origin.kind)
     for (path, node), kinds in nodes.items():

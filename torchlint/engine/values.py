@@ -68,8 +68,8 @@ class Origin(NamedTuple):
     """Where content of the host was made: ``made``, an ``array``, ``read`` from the device, or a loader's ``batch``.
 
     ``computed`` is what the host makes of a batch, ``uploaded`` content of the device that was copied there, and that
-    the host has as well. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`.
-    ``pins``: whether the loader of a batch pins it; None if that is not known.
+    the host has as well. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`. ``pins``: whether the loader
+    of a batch pins it; None if that is not known. ``others`` are other loaders that the batch may come from.
     """
 
     kind: str
@@ -77,6 +77,12 @@ class Origin(NamedTuple):
     region: Any
     node: ast.AST
     pins: bool | None = None
+    others: tuple[Origin, ...] = ()
+
+    @property
+    def every(self) -> tuple[Origin, ...]:
+        """This one and the others."""
+        return self, *self.others
 
 
 def computed(origin: Origin | None) -> Origin | None:
