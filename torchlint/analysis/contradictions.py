@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -11,34 +12,40 @@ from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.values.lattice import Device
 from torchlint.knowledge.forms import BLOCKING, DEVICE_INDEX, READ
 from torchlint.model import Heat
+from torchlint.project.followed import BATCHES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project.followed import Range
+    from torchlint.project.followed import FollowedEvent, Range
 
 
-def contradicted(module: SourceModule) -> frozenset[Range]:
-    """The places of events that the file itself excludes.
+class Contradictions:
+    """The ``places`` of events that the file itself excludes.
 
     It shows that the place is never reached, that a step of the same function gets there seldom, or that what is read
     is on the CPU, or that the compiler makes a constant of an index. A program that names no device trains on the CPU,
     and what a class of the project moves may be anything.
     """
-    events = module.followed.events
-    plain = "__main__" in module.text and not module.device_evidence.on_accelerator
-    nodes = module.followed.expressions([event.place for event in events])
-    found = set()
-    for event in events:
-        node = nodes.get(event.place)
-        if node is None:
-            continue
-        seldom = event.is_in_loop and (plain or module.heat(node).rank < Heat.STEP.rank)
-        own = event.form == BLOCKING.key and event.origin == "batch" and module.project.own_moves()
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+        self._plain = "__main__" in module.text and not module.device_evidence.on_accelerator
+
+    @cached_property
+    def places(self) -> frozenset[Range]:
+        """The places."""
+        events = self._module.followed.events
+        nodes = self._module.followed.expressions([event.place for event in events])
+        every = ((event, nodes[event.place]) for event in events if event.place in nodes)
+        return frozenset(event.place for event, node in every if self._excludes(event, node))
+
+    def _excludes(self, event: FollowedEvent, node: cst.BaseExpression) -> bool:
+        module = self._module
+        seldom = event.is_in_loop and (self._plain or module.heat(node).rank < Heat.STEP.rank)
+        own = event.form == BLOCKING.key and event.origin in BATCHES and module.project.own_moves()
         on_host = event.form.startswith(READ) and any(_is_on_cpu(module, part) for part in _read(node))
         constant = event.form == DEVICE_INDEX.key and module.shared(Compiled).covers(node)
-        if own or seldom or on_host or constant or module.never_runs(node):
-            found.add(event.place)
-    return frozenset(found)
+        return bool(own or seldom or on_host or constant or module.never_runs(node))
 
 
 def _read(node: cst.BaseExpression) -> list[cst.BaseExpression]:

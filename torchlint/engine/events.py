@@ -30,8 +30,10 @@ class Occurrence(NamedTuple):
         return self.event.form is forms.READ_METHOD and loop is not None and loop.acts
 
     def origin(self, frequency: Frequency) -> str:
-        """What is copied: a ``batch``, an ``array``, what was ``read`` before, ``made`` in the step or ``constant``."""
+        """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
+        if origin is not None and origin.kind == "batch" and origin.pins is not None:
+            return "pinned" if origin.pins else "pageable"
         if origin is None or origin.kind not in ("made", "read"):
             return origin.kind if origin is not None else ""
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from torchlint.catalogue.records import Function
 from torchlint.engine.frames import Scope
@@ -40,7 +40,7 @@ def overwrite(node: ast.expr, value: Value, scope: Scope) -> None:
         scope.set(node.id, value.overwritten())
 
 
-def _origins(values: Iterable[Value | None]) -> Iterable[Origin]:
+def _origins(values: Iterable[Value | None]) -> Iterator[Origin]:
     for value in values:
         if value is not None and value.origin is not None:
             yield value.origin

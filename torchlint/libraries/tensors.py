@@ -85,6 +85,8 @@ class Tensors:
         origin = given.receiver.origin
         if origin is not None and origin.kind == "uploaded":
             return origin if known.keeps in ("content", "elements") else None
+        if known.place == "pinned" and origin is not None:
+            return origin._replace(pins=True)
         if known.keeps and not known.dtype and known.shares and device is not Device.ACCELERATOR:
             return origin
         known = known if known.kernel else method_named(given.name.rstrip("_"))

@@ -149,10 +149,6 @@ class Project:
         """Whether all of these imports resolve to files of the run, so that the whole program is visible."""
         return all(self._definitions.imported(asking, name) for name in modules)
 
-    def has_custom_to(self, asking: str, *modules: str) -> bool:
-        """Whether a class in the file or in its imports has a ``to`` method that does not accept ``non_blocking``."""
-        return any(self.facts[path].get("has_custom_to") for path in [asking, *self._meant(asking, modules)])
-
     def convolves(self, asking: str, *modules: str) -> bool:
         """Whether a file that these imports resolve to constructs convolutions."""
         return any(self.facts[path].get("convolves") for path in self._meant(asking, modules))

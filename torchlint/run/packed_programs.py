@@ -19,17 +19,17 @@ _Lines = list[int] | None
 _Cut = tuple[bool, int]
 # What is followed of a file: its path and the fields of a FollowedFile.
 PACKED = tuple[
-    str, str, _Texts, _Steps, _Texts, _Texts, list[_Feed], _Lines, list[_Option], list[_Event], _Cut
+    str, str, _Texts, _Steps, _Texts, list[_Feed], _Lines, list[_Option], list[_Event], _Cut
 ]  # fmt: skip
 
 
 def unpacked(packed: list[Any]) -> FollowedFile:
     """What is known of a file, from what was stored of it."""
-    content, tensors, steps, unusual, copies, feeds, reached, options, events, unfollowed = packed
+    content, tensors, steps, unusual, feeds, reached, options, events, unfollowed = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), *rest) for (a, b, c, d), *rest in feeds)
     lines = tuple(reached) if reached is not None else None
-    ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
+    ranges = _ranges(tensors), tuple(found), _ranges(unusual)
     given = tuple((name, value) for name, value in options)
     happened = tuple(map(_event, events))
     return FollowedFile(content, *ranges, fed, lines, given, happened, Unfollowed(*unfollowed))

@@ -26,6 +26,7 @@ from torchlint.model import (
 from torchlint.prefilter import concepts
 from torchlint.prefilter.text_index import TextIndex
 from torchlint.project.facts import FileFacts
+from torchlint.project.followed import BATCHES
 from torchlint.project.merged import Project
 from torchlint.project.view import ProjectView, Query, query_digest
 from torchlint.rule import is_core
@@ -182,7 +183,7 @@ def _assume_what_is_followed(text_index: TextIndex, view: ProjectView) -> None:
     if followed.steps or followed.tensors:
         for concept in (concepts.TORCH, concepts.STEPS, concepts.ON_ACCELERATOR):
             text_index.assume(concept)
-    if followed.copies:
+    if any(event.origin in BATCHES for event in followed.events):
         text_index.assume(concepts.LOADERS)
 
 
@@ -297,9 +298,9 @@ def _run_rules(module: SourceModule, file: _File) -> list[Finding]:
             file.problems.append(failures.internal_error(f"rule {rule.id} {rule.name}", file.path, error, rule))
     file.running = None
     if file.view.followed().events:
-        from torchlint.analysis.contradictions import contradicted
+        from torchlint.analysis.contradictions import Contradictions
 
-        file.contradicted, file.required = contradicted(module), frozenset(module.followed.required)
+        file.contradicted, file.required = module.shared(Contradictions).places, frozenset(module.followed.required)
     if file.screened.needs_facts:
         _collect_facts(file, module)
     return found

@@ -17,7 +17,9 @@ _BY_USE = {
 _STOP_TEST = "test every few steps, or one step late, for all sequences at once"
 _BY_ORIGIN = {
     "computed": "move the batch itself, pinned and with `non_blocking=True`, and compute this on the device",
-    "batch": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
+    "batch": "set `non_blocking=True`, which helps if a data loader with `pin_memory=True` makes it",
+    "pinned": "set `non_blocking=True`, since the loader uses pinned memory",
+    "pageable": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
     "array": "let a `DataLoader` with pinned memory make it, and set `non_blocking=True` here",
     "constant": "its data exist before the step, so keep them on the device, if its memory has room",
     "read": "it comes from the device, so keep it there",
