@@ -32,6 +32,10 @@ class Contradictions:
         self._plain = "__main__" in module.text and not module.device_evidence.on_accelerator
 
     @cached_property
+    def _own_moves(self) -> bool:
+        return self._module.project.own_moves(str(binding.qualified) for binding in self._module.project_imports())
+
+    @cached_property
     def places(self) -> frozenset[Range]:
         """The places."""
         events = self._module.followed.events
@@ -42,7 +46,7 @@ class Contradictions:
     def _excludes(self, event: FollowedEvent, node: cst.BaseExpression) -> bool:
         module = self._module
         seldom = event.is_in_loop and (self._plain or module.heat(node).rank < Heat.STEP.rank)
-        own = event.form == BLOCKING.key and event.origin in BATCHES and module.project.own_moves()
+        own = event.form == BLOCKING.key and event.origin in BATCHES and self._own_moves
         on_host = event.form.startswith(READ) and any(_is_on_cpu(module, part) for part in _read(node))
         constant = event.form == DEVICE_INDEX.key and module.shared(Compiled).covers(node)
         return bool(own or seldom or on_host or constant or module.never_runs(node))

@@ -121,9 +121,9 @@ class Project:
         """Whether some file of the run defines classes that act as tensors, or changes what torch's functions do."""
         return any(facts.get("redefines") for facts in self.facts.values())
 
-    def own_moves(self, _: str) -> bool:
-        """Whether some file of the run defines a method that moves objects of its own."""
-        return any(facts.get("own_moves") for facts in self.facts.values())
+    def own_moves(self, asking: str, *modules: str) -> bool:
+        """Whether the file or its imports define a method that moves objects of its own."""
+        return any(self.facts[path].get("own_moves") for path in [asking, *self._meant(asking, modules)])
 
     def sets_precision(self, _: str) -> bool:
         """Whether some file of the run chooses how float32 is computed, or computes in another dtype."""

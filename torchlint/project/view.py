@@ -58,9 +58,9 @@ class ProjectView:
         """See :meth:`Project.redefines`."""
         return bool(self._run("redefines"))
 
-    def own_moves(self) -> bool:
+    def own_moves(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.own_moves`."""
-        return bool(self._run("own_moves"))
+        return bool(self._run("own_moves", *sorted(set(modules))))
 
     def sets_validation(self) -> bool:
         """See :meth:`Project.sets_validation`."""
