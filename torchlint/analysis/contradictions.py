@@ -35,6 +35,13 @@ class Contradictions:
     def _own_moves(self) -> bool:
         return self._module.project.own_moves(str(binding.qualified) for binding in self._module.project_imports())
 
+    def _may_be_own(self, node: cst.BaseExpression) -> bool:
+        """Whether what is moved may be of a class of the project; the values in a comprehension are tensors."""
+        owner = receiver(node) if isinstance(node, cst.Call) else None
+        bindings = self._module.definitions(owner) if isinstance(owner, cst.Name) else ()
+        inner = bool(bindings) and all(b.kind == "loop" and not isinstance(b.statement, cst.For) for b in bindings)
+        return not inner and self._own_moves
+
     @cached_property
     def places(self) -> frozenset[Range]:
         """The places."""
@@ -46,7 +53,7 @@ class Contradictions:
     def _excludes(self, event: FollowedEvent, node: cst.BaseExpression) -> bool:
         module = self._module
         seldom = event.is_in_loop and (self._plain or module.heat(node).rank < Heat.STEP.rank)
-        own = event.form == BLOCKING.key and event.origin in BATCHES and self._own_moves
+        own = event.form == BLOCKING.key and event.origin in BATCHES and self._may_be_own(node)
         on_host = event.form.startswith(READ) and any(_is_on_cpu(module, part) for part in _read(node))
         constant = event.form == DEVICE_INDEX.key and module.shared(Compiled).covers(node)
         return bool(own or seldom or on_host or constant or module.never_runs(node))
