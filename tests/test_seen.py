@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from torchlint.config.config import Config
-from torchlint.knowledge.forms import COPY, FORMS, READ, WAIT
+from torchlint.knowledge.forms import COPY, FORMS, GRAPH, READ, WAIT
 from torchlint.model import Finding, Heat, Severity
 from torchlint.run import session
 from torchlint.run.cache import for_settings
@@ -59,7 +59,7 @@ def in_helper(paths: list[str], *select: str, cached: bool = False) -> list[Find
     return [finding for finding in found if finding.path.endswith("helper.py")]
 
 
-KEEP = ": keep it on the device, or compute it on the host before the data are moved"
+LATER = ": accumulate on the device, and read after the loop or every N steps"
 CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
 
 
@@ -67,10 +67,10 @@ CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
     ("line", "rule", "words", "repair"),
     [
         (
-            "limit = [1, 2, 3][out.argmax()]",
+            "self.limit = [1, 2, 3][out.argmax()]",
             "TL301",
             "a tensor as index of a list: the host waits here",
-            KEEP,
+            LATER,
         ),
         (
             "if out.sum() > 3: self.entries = {}",
@@ -78,13 +78,12 @@ CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
             "a condition on a tensor: the host waits here",
             CHOOSE,
         ),
-        ("while out.mean() < 0: out = out + 1", "TL301", "a condition on a tensor: the host waits here", CHOOSE),
-        ("turned = out[:4].inverse()", "TL304", "`.inverse()`: the host waits here", ""),
+        ("turned = out[:4].inverse()", "TL304", "`out[:4].inverse()`: the host waits here", ""),
         (
             "lowest = min(out.mean(), out.sum())",
             "TL301",
-            "`min(..)` of Python: the host waits here",
-            KEEP,
+            "`min(out.mean(), out.sum())`: the host waits here",
+            ": `torch.maximum`, `torch.minimum` and `.clamp` stay on the device",
         ),
     ],
 )
@@ -200,7 +199,7 @@ def test_every_form_is_proved_and_reported() -> None:
     rules = {rule.id for rule in registry.core()}
     assert len({form.key for form in FORMS}) == len(FORMS) > 30
     for form in FORMS:
-        assert form.kind in (READ, WAIT, COPY), form
+        assert form.kind in (READ, WAIT, COPY, GRAPH), form
         assert ": " in form.source, form
         assert rules >= set(form.rules), form
 
@@ -252,6 +251,81 @@ def test_a_wait_in_a_loop_that_makes_the_next_input_is_a_warning(tmp_path: Path,
     (finding,) = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
     assert finding.severity.value == severity
     assert ("in every step of decoding or sampling" in finding.message) is (severity == "warning")
+
+
+EVALUATING = """
+    import torch
+    from torch.utils.data import DataLoader
+    from helper import choose
+
+    model = torch.nn.Linear(8, 8).cuda()
+    model.eval()
+    with torch.no_grad():
+        for x in DataLoader(torch.zeros(32, 8), pin_memory=True):
+            choose(model(x.cuda(non_blocking=True)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "severity"),
+    [
+        ("for at in range(80):\n        out = out[out > at]", "warning"),
+        ("for at in range(80):\n        if out[at].sum() > 3: out = out * 2", "warning"),
+        ("for at in range(80):\n        print(out[at].sum().item())", "info"),
+        ("out = out[out > 3]", "info"),
+    ],
+    ids=["masks", "conditions", "results", "once"],
+)
+def test_waits_that_loops_multiply_in_an_evaluation_and_the_device_works_on_after(
+    tmp_path: Path, body: str, severity: str
+) -> None:
+    (tmp_path / "program.py").write_text(dedent(EVALUATING), encoding="utf-8")
+    (tmp_path / "helper.py").write_text(f"def choose(out):\n    {body}\n", encoding="utf-8")
+    found = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    assert {finding.severity.value for finding in found} == {severity}
+
+
+REQUESTS = """
+    import torch
+    from helper import keep
+
+    def generate(model, tokens):
+        tokens = torch.cat([tokens, model(tokens).argmax(-1)])
+        for at in range(100):
+            tokens = torch.cat([tokens, model(tokens).argmax(-1)])
+        return tokens
+
+    model = torch.nn.Linear(8, 8).cuda()
+    with torch.no_grad():
+        for prompt in open("prompts.txt"):
+            tokens = torch.zeros(1, 8, device="cuda")
+            out = {call}
+            for row in out:
+                keep(row)
+"""
+
+
+@pytest.mark.parametrize(
+    "call", ["generate(model, tokens)", "(model.generate(tokens), model(tokens))[1]", "model(tokens)"]
+)
+def test_what_happens_once_for_a_sequence_that_is_decoded_is_no_step(tmp_path: Path, call: str) -> None:
+    (tmp_path / "program.py").write_text(dedent(REQUESTS).format(call=call), encoding="utf-8")
+    (tmp_path / "helper.py").write_text("def keep(row):\n    return row[row > 3]\n", encoding="utf-8")
+    (finding,) = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    decoded = "generate" in call
+    assert finding.severity.value == ("info" if decoded else "warning")
+    assert ("once for each input" in finding.message) is decoded
+
+
+@pytest.mark.parametrize(
+    "told", ["type(x).__name__ != 'ndarray'", "not isinstance(x, np.ndarray)", "type(x) is not np.ndarray"]
+)
+def test_what_only_an_array_skips_turns_a_tensor_into_one(tmp_path: Path, told: str) -> None:
+    (tmp_path / "program.py").write_text(dedent(EVALUATING), encoding="utf-8")
+    loop = "for at in range(80):\n        if x[at].sum() > 3: print(at)"
+    text = f"import numpy as np\ndef choose(x):\n    if {told}:\n        x = x.cpu().numpy()\n    {loop}\n"
+    (tmp_path / "helper.py").write_text(text, encoding="utf-8")
+    assert [f.span.line for f in in_helper(sorted(map(str, tmp_path.glob("*.py"))))] == [4]
 
 
 @pytest.mark.parametrize(("device", "copies"), [("cuda", 1), ("cpu", 0)])

@@ -27,6 +27,8 @@ Others are called for objects that the analysis finds once for all rules (:mod:`
     each ``BackendFlag``: a write that sets the flag to this value;
 ``@on.flags_together("torch.backends.cudnn.benchmark", "torch.backends.cudnn.deterministic")``
     each ``Conflict``: two writes that leave both flags on;
+``@on.form(RECORDED)``
+    each expression at which following the programs has seen a form (:mod:`torchlint.knowledge.forms`) in a step;
 ``@on.file``
     the ``SourceModule`` of each file, for what only queries can find.
 """
@@ -37,6 +39,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from torchlint.knowledge.backends import FLAG_IDENTIFIERS
+from torchlint.knowledge.forms import Form
 from torchlint.knowledge.loaders import LOADERS
 from torchlint.knowledge.portability import REQUEST_NAMES
 from torchlint.prefilter import concepts
@@ -49,9 +52,9 @@ class Declaration(NamedTuple):
     """What a visitor is called for.
 
     ``node`` is the name of a LibCST class; ``functions`` are the dotted names of called functions, ``methods`` the
-    names of called methods. Nodes in a function that lacks an identifier of some group are skipped, and so are files
-    that do not satisfy all ``needs``. Instead of ``node``, ``thing`` names an object of the analysis; ``flags`` and
-    ``value`` select backend flags.
+    names of called methods, ``form`` the key of a form. Nodes in a function that lacks an identifier of some group are
+    skipped, and so are files that do not satisfy all ``needs``. Instead of ``node``, ``thing`` names an object of the
+    analysis; ``flags`` and ``value`` select backend flags.
     """
 
     node: str = ""
@@ -62,6 +65,7 @@ class Declaration(NamedTuple):
     thing: str = ""
     flags: tuple[str, ...] = ()
     value: bool = True
+    form: str = ""
 
 
 def call(*names: str) -> Callable[[Visitor], Visitor]:
@@ -99,6 +103,11 @@ def flag(*names: str, value: bool) -> Callable[[Visitor], Visitor]:
 def flags_together(one: str, other: str) -> Callable[[Visitor], Visitor]:
     """Pairs of writes that leave both backend flags on; one of them may be in another file."""
     return _declared(Declaration(thing="flags_together", flags=(one, other)))
+
+
+def form(form: Form) -> Callable[[Visitor], Visitor]:
+    """Expressions at which a form was seen in a step, by following the programs."""
+    return _declared(Declaration(thing="form", form=form.key, needs=(concepts.seen(form.key),)))
 
 
 def _require_names(decorator: str, names: tuple[object, ...]) -> None:

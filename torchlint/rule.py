@@ -75,8 +75,7 @@ class Rule:
     ``since`` is the version of the package that brought the rule. ``group`` is what the rule promises about findings
     (:mod:`torchlint.groups`); without one it follows from the severity. A rule that names its group reports no finding
     above the severities of that group. ``about_evaluation = True`` keeps warnings in evaluation, where the findings of
-    other rules are infos. ``about_reads = True`` makes findings infos that rest on the assumption that a tensor is on
-    the device, in functions that nothing is known to call. ``about_steps = True`` makes a finding a warning, whatever
+    other rules are infos. ``about_steps = True`` makes a finding a warning, whatever
     the group, where following the programs shows that every step of a training or a sampler waits or copies there.
     ``default = False`` is for rules that only a project can decide about; one of the group ``preview`` is off anyway.
 
@@ -93,7 +92,6 @@ class Rule:
     severity: ClassVar[Severity]
     group: ClassVar[str] = ""
     about_evaluation: ClassVar[bool] = False
-    about_reads: ClassVar[bool] = False
     about_steps: ClassVar[bool] = False
     default: ClassVar[bool] = True
     fix: ClassVar[str] = "never"
@@ -171,12 +169,15 @@ class Rule:
 
     def circumstance(self, node: cst.CSTNode) -> str | None:
         """Why a node hardly matters in a normal run, such as ``only with `--debug```; None if it does matter."""
-        from torchlint.analysis.things.circumstances import ASSUMED, Circumstances
+        from torchlint.analysis.things.circumstances import Circumstances
 
         circumstances = self.module.shared(Circumstances)
         evaluates = not (self.about_evaluation or self.module.followed.costs(node))
-        found = circumstances.of(node) if evaluates else circumstances.off(node)
-        return found or (ASSUMED if self.about_reads and circumstances.rest_on_assumption(node) else None)
+        return circumstances.of(node) if evaluates else circumstances.off(node)
+
+    def repair(self, node: cst.BaseExpression) -> Fix | None:  # noqa: ARG002
+        """A fix for what following the programs has seen at a node, and the rule reports; None if there is none."""
+        return None
 
     def _as_in_tests(self, node: cst.CSTNode, fix: Fix | None) -> Fix | None:
         """Fixes of code that a test runs once are unsafe: it may be what is tested, and speed matters little there."""

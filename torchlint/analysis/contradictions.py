@@ -10,13 +10,24 @@ import libcst as cst
 from torchlint.analysis.syntax.calls import receiver
 from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.values.lattice import Device
-from torchlint.knowledge.forms import BLOCKING, DEVICE_INDEX, READ
+from torchlint.knowledge.forms import (
+    BLOCKING,
+    COPIED_TO_HOST,
+    DEVICE_INDEX,
+    HOST_INDEX,
+    LISTED_INDEX,
+    READ,
+    STORED_ON_HOST,
+)
 from torchlint.model import Heat
 from torchlint.project.followed import BATCHES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.project.followed import FollowedEvent, Range
+
+
+_TO_HOST = frozenset(form.key for form in (HOST_INDEX, STORED_ON_HOST, COPIED_TO_HOST))  # of what is on the CPU
 
 
 class Contradictions:
@@ -54,8 +65,12 @@ class Contradictions:
         module = self._module
         seldom = event.is_in_loop and (self._plain or module.heat(node).rank < Heat.STEP.rank)
         own = event.form == BLOCKING.key and event.origin in BATCHES and self._may_be_own(node)
-        on_host = event.form.startswith(READ) and any(_is_on_cpu(module, part) for part in _read(node))
-        constant = event.form == DEVICE_INDEX.key and module.shared(Compiled).covers(node)
+        on_host = (
+            event.form.startswith(READ)
+            and event.form not in _TO_HOST
+            and any(_is_on_cpu(module, part) for part in _read(node))
+        )
+        constant = event.form in (DEVICE_INDEX.key, LISTED_INDEX.key) and module.shared(Compiled).covers(node)
         return bool(own or seldom or on_host or constant or module.never_runs(node))
 
 

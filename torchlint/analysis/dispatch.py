@@ -80,6 +80,10 @@ def _conflicts(module: SourceModule, event: Declaration) -> Sequence[object]:
     return module.shared(BackendFlags).conflicts(one, other)
 
 
+def _seen(module: SourceModule, event: Declaration) -> Sequence[object]:
+    return module.followed.seen(event.form)
+
+
 _FINDERS: dict[str, Callable[[SourceModule, Declaration], Sequence[object]]] = {
     "": _nodes,
     "loader": _loaders,
@@ -87,6 +91,7 @@ _FINDERS: dict[str, Callable[[SourceModule, Declaration], Sequence[object]]] = {
     "step": _steps,
     "cuda_request": _cuda_requests,
     "traced": _traced,
+    "form": _seen,
     "file": lambda module, _: [module],
     "flag": _flags,
     "flags_together": _conflicts,

@@ -105,9 +105,11 @@ _TABLE: dict[str, Function] = {
     "equal": Function(gives="flag", waits=_EQUAL),
     "allclose": Function(gives="flag", waits=_CLOSE),
     "is_nonzero": Function(gives="flag", waits=_TRUTH),
-    "nonzero": Function(kernel="own", counts=Counted("indices"), waits=_NONZERO),
+    "nonzero": Function(kernel="own", only=True, counts=Counted("indices"), waits=_NONZERO),
     "argwhere": Function(kernel="own", counts=Counted("indices"), waits=_NONZERO._replace(operations=())),
-    "masked_select": Function(keeps="dtype", kernel="own", counts=Counted("mask", ("input", "mask")), waits=_MASKED),
+    "masked_select": Function(
+        keeps="dtype", kernel="own", only=True, counts=Counted("mask", ("input", "mask")), waits=_MASKED
+    ),
     "unique": Function(kernel="own", counts=Counted("unique"), waits=_UNIQUE),
     "unique_consecutive": Function(counts=Counted("unique"), waits=_RUNS),
     "bincount": Function(counts=Counted("bins"), waits=_BINS),

@@ -64,9 +64,8 @@ TENSOR_TYPES = {
 }
 # Methods that compute only with their tensor: the others are sizes, dimensions and the like.
 ALONE = methods(lambda function: function.alone or function.reduces)
-# Methods that few elements are left by, and those that add up all.
+# Methods that few elements are left by.
 REDUCING = methods(lambda function: function.reduces)
-SUMS = methods(lambda function: function.reduces == "sum")
 
 # -- the host --------------------------------------------------------------------------------------
 

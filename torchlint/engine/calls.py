@@ -52,6 +52,7 @@ class Calls:
         self._state.spend()
         function = self._engine.evaluate(node.func, scope)
         values, named = self._given(node, scope)
+        self._engine.gradients.called(function, node, scope)
         for member in function.members:
             self._call_back(member, [*values, *named.values()], node, scope)
         found = self.call(function, values, named, node, scope)
@@ -167,7 +168,11 @@ class Calls:
             return self.call(method, args, named, node, scope) if method is not None else UNKNOWN
         self._state.mark("model")
         forward = classes.method(function, "forward")
-        found = self.call(forward, args, named, node, scope) if forward is not None else UNKNOWN
+        outside, self._state.in_model = self._state.in_model, True
+        try:
+            found = self.call(forward, args, named, node, scope) if forward is not None else UNKNOWN
+        finally:
+            self._state.in_model = outside
         device = device_of([*args, *named.values()])
         is_known = found.kind not in (Kind.UNKNOWN, Kind.CONSTANT)
         return found if is_known else tensor(device or Device.ACCELERATOR, sure=False)
@@ -176,6 +181,8 @@ class Calls:
 
     def invoke(self, function: Function, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """The result of a function, followed once for each kind of arguments; an argument that it gives back is one."""
+        if not self._parameters.takes(function, args):
+            return UNKNOWN
         if self._state.depth > _DEEP:
             self._state.partial.add(function.node)
             return UNKNOWN
@@ -226,6 +233,7 @@ class Calls:
         if frame is None:
             peers = self._peers[function.node, within, assumed]
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
+            frame.in_model = self._state.in_model or (own is not None and self._engine.classes.is_module(own))
             self._state.frames[place] = frame
         if assumed:
             widen(frame, names)
@@ -252,6 +260,7 @@ class Calls:
         frame = Frame(function, function.scope.module, function.name)
         frame.receiver = receiver  # type: ignore[assignment]
         frame.worker = self._state.worker
+        frame.quiet = self._engine.gradients.is_quiet(function)
         peers.append(frame)
         return frame
 

@@ -1,4 +1,4 @@
-"""Loops that decode or sample: a round passes a tensor to a model, and makes that of the next round from the result."""
+"""Loops that decode or sample: a round passes a tensor or token to a model, and makes the next one from the result."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ from functools import lru_cache
 
 from torchlint.engine.values import Kind, Value
 
-_MAY_COMPUTE = frozenset({Kind.INSTANCE, Kind.FUNCTION, Kind.LIBRARY_MODULE, Kind.MODULES, Kind.PARTIAL, Kind.UNKNOWN})
+_MODELS = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES, Kind.UNKNOWN})
+_FUNCTIONS = frozenset({Kind.FUNCTION, Kind.PARTIAL})
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def carries(loop: ast.AST, value_of: Callable[[str], Value | None]) -> bool:
-    """Whether a loop passes a tensor on from round to round, by the values at the end of a round."""
+    """Whether a loop passes a tensor or a number on from round to round, by the values at the end of a round."""
     return any(
-        (tensor := value_of(name)) is not None
-        and tensor.kind is Kind.TENSOR
+        (passed := value_of(name)) is not None
         and (called := value_of(callee)) is not None
-        and called.kind in _MAY_COMPUTE
+        and any(member.kind in _may_take(passed) for member in called.members)
         for name, callee in _passed_on(loop)
     )
+
+
+def _may_take(value: Value) -> frozenset[Kind]:
+    """What may compute the next tensor or token from this one."""
+    if value.kind is Kind.NUMBER and value.detail is None:
+        return _MODELS
+    return _MODELS | _FUNCTIONS if value.kind is Kind.TENSOR else frozenset()
 
 
 @lru_cache(maxsize=1 << 8)

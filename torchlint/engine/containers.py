@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.frames import Scope
 from torchlint.engine.origins import overwrite, read_among
-from torchlint.engine.state import Left, Returned
+from torchlint.engine.state import Left, Returned, State
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -133,12 +133,17 @@ class Containers:
                 state.happen(node, scope, forms.LIST_INDEX)
             elif owner.kind is Kind.ARRAY or (owner.kind is Kind.TENSOR and owner.device is Device.HOST):
                 state.happen(node, scope, forms.HOST_INDEX)
-            elif owner.kind is Kind.TENSOR and index.detail == MASK and state.on_device(owner):
-                state.happen(node, scope, forms.MASK_INDEX)
-        elif owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
-            state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
-        elif owner.kind is Kind.TENSOR and owner.device is Device.ACCELERATOR and _is_list(node):
-            state.happen(node, scope, forms.DEVICE_INDEX)  # what a list can index, and is no array, is a tensor
+            elif index.detail == MASK and (owner.kind is Kind.UNKNOWN or _is_tensor_on(owner, state)):
+                state.happen(node, scope, forms.MASK_INDEX)  # nothing else can be indexed with such a mask
+        else:
+            self._index_from_host(owner, index, node, scope)
+
+    def _index_from_host(self, owner: Value, index: Value, node: ast.AST, scope: Scope) -> None:
+        """An index on the host of a tensor on the device, which is copied there."""
+        if owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
+            self._state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
+        elif owner.kind is Kind.TENSOR and owner.device is Device.ACCELERATOR and _is_list(node, index):
+            self._state.happen(node, scope, forms.LISTED_INDEX)  # what a list can index, and is no array, is a tensor
 
     def _item_of_instance(self, owner: Value, index: Value | None, node: ast.AST, scope: Scope) -> Value:
         get = self._engine.classes.method(owner, "__getitem__")
@@ -190,7 +195,7 @@ class Containers:
     def assign(self, target: ast.expr, value: Value, scope: Scope) -> None:
         """Bind a target to a value."""
         if isinstance(target, ast.Name):
-            unsure = value.kind is Kind.UNKNOWN or (value.kind is Kind.TENSOR and not value.sure)
+            unsure = value.kind in (Kind.UNKNOWN, Kind.METHOD) or (value.kind is Kind.TENSOR and not value.sure)
             scope.set(target.id, tensor(Device.ACCELERATOR) if unsure and target.id in scope.losses else value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value, scope)
@@ -235,7 +240,7 @@ class Containers:
                 owner.element = join(owner.element, value)
         elif owner.kind is Kind.LIST:
             owner.element = join(owner.element, value)
-        elif owner.kind is Kind.TENSOR and index.is_text:
+        elif owner.kind is Kind.TENSOR and (index.is_text or _is_key(owner, index)):
             self._assign_to_batch(owner, index, value, node, scope)
         elif owner.kind in (Kind.TENSOR, Kind.ARRAY):
             self._store(owner, index, value, node, scope)
@@ -257,6 +262,9 @@ class Containers:
     def _store(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
         """``tensor[index] = value`` between the host and the device."""
         state = self._state
+        for each in index.items if index.kind is Kind.TUPLE else (index,):
+            if each.origin is not None and each.origin.kind == "made" and _stands_in(each.origin.node, node.slice):
+                self._index_from_host(owner, each, node, scope)
         on_host = owner.kind is Kind.ARRAY or (owner.device is Device.HOST and owner.sure)
         if on_host:
             if any(leaf.kind is Kind.TENSOR and leaf.device is Device.ACCELERATOR for leaf in leaves(value)):
@@ -316,11 +324,32 @@ def _is_content_of_host(value: Value) -> bool:
     return value.kind is Kind.ARRAY or on_host
 
 
-def _is_list(node: ast.AST) -> bool:
+def _is_list(node: ast.AST, index: Value) -> bool:
     """Whether something is indexed with a list of numbers that stands there."""
-    parts = node.slice.elts if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else ()
-    lists = [part for part in (*parts, getattr(node, "slice", None)) if isinstance(part, ast.List)]
-    return any(one.elts and all(isinstance(each, ast.Constant) for each in one.elts) for one in lists)
+    slice_ = getattr(node, "slice", None)
+    parts = (*slice_.elts, slice_) if isinstance(slice_, ast.Tuple) else (slice_,)
+    numbers = index.element is not None and index.element.kind in (Kind.NUMBER, Kind.CONSTANT)
+    return any(
+        isinstance(part, ast.ListComp) and numbers
+        if not isinstance(part, ast.List)
+        else bool(part.elts) and all(isinstance(each, ast.Constant) for each in part.elts)
+        for part in parts
+    )
+
+
+def _stands_in(node: ast.AST, index: ast.expr) -> bool:
+    """Whether a call is an index, or one of several, so that its result is no single number."""
+    return node in (index.elts if isinstance(index, ast.Tuple) else (index,))
+
+
+def _is_key(owner: Value, index: Value) -> bool:
+    """Whether something is indexed with what iterating over it gives, as dicts are."""
+    same = index.kind is Kind.TENSOR and index.origin is not None and index.origin == owner.origin
+    return same and owner.origin.kind == "batch"  # type: ignore[union-attr]
+
+
+def _is_tensor_on(owner: Value, state: State) -> bool:
+    return owner.kind is Kind.TENSOR and state.on_device(owner)
 
 
 def _selects_one(index: Value) -> bool:

@@ -11,6 +11,7 @@ from torchlint.engine.classes import Classes
 from torchlint.engine.containers import Containers
 from torchlint.engine.expressions import Expressions
 from torchlint.engine.frames import Frame, Scope
+from torchlint.engine.gradients import Gradients
 from torchlint.engine.protocol import Libraries, Loaders
 from torchlint.engine.state import State
 from torchlint.engine.statements import Statements
@@ -30,6 +31,7 @@ class Engine:
         self.attributes = Attributes(self)
         self.classes = Classes(self)
         self.calls = Calls(self)
+        self.gradients = Gradients(self)
         self.statements = Statements(self)
         self.libraries, self.loaders = libraries(self)
 

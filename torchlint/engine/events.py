@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from torchlint.engine.frames import Event, Frame, Region
 from torchlint.engine.frequency import Frequency, Often, Phase
+from torchlint.engine.gradients import quiet_frames
 from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import ASSUMED, REQUEST, SAMPLING, FollowedEvent, range_of
+
+_FROZEN = re.compile(rb"\.requires_grad(_\(False|\s*=\s*False)")  # a file that says which parameters need gradients
 
 
 class Occurrence(NamedTuple):
@@ -28,6 +32,10 @@ class Occurrence(NamedTuple):
         """Whether the host reads in a loop in which it acts in an environment."""
         loop = self.region.loop()
         return self.event.form is forms.READ_METHOD and loop is not None and loop.acts
+
+    def place(self) -> tuple[str, int]:
+        """The path and the line."""
+        return self.event.path, getattr(self.event.node, "lineno", 0)
 
     def origin(self, frequency: Frequency) -> str:
         """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
@@ -66,8 +74,30 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
     yield from best.values()
 
 
+def _recorded(
+    happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module], *, only_reached: bool
+) -> set[Occurrence]:
+    """The first call of a model in each step that only evaluates, of those that autograd records."""
+    quiet = quiet_frames(frequency.frames)
+    found: dict[object, Occurrence] = {}
+    for one in sorted((each for each in happened if each.event.form is forms.RECORDED), key=Occurrence.place):
+        state, spot = one.state, (one.frame, one.region)
+        off = one.frame in quiet or one.region.is_quiet or state.option or (only_reached and state.assumed)
+        off = off or _FROZEN.search(modules[one.event.path].content) is not None
+        if state.phase is Phase.INFERENCE and not off and not frequency.feeds_backward(*spot):
+            found.setdefault(next(iter(frequency.way(*spot)), spot), one)
+    return set(found.values())
+
+
+def _of_inference(one: Occurrence, frequency: Frequency) -> str:
+    """The phase of a step that does not train."""
+    if frequency.samples(one.frame, one.region):
+        return SAMPLING
+    return REQUEST if frequency.decodes(one.frame, one.region) else Phase.INFERENCE.value
+
+
 def events_of_files(
-    happened: Iterable[Occurrence],
+    happened: Collection[Occurrence],
     frequency: Frequency,
     modules: Mapping[str, Module],
     reached: Collection[ast.AST] | None,
@@ -75,17 +105,20 @@ def events_of_files(
     """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps."""
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
+    recorded = _recorded(happened, frequency, modules, only_reached=reached is not None)
     for one in happened:
         state, node, path = one.state, one.event.node, one.event.path
         if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
+            continue
+        if one.event.form is forms.RECORDED and one not in recorded:
             continue
         if path not in sources:
             sources[path] = Source(modules[path].tree)
         place = range_of(node)
         assumed = state.assumed or (reached is not None and not frequency.is_within(one.frame, one.region, reached))
         phase = ASSUMED if assumed else state.phase.value
-        if phase == Phase.INFERENCE.value and frequency.samples(one.frame, one.region):
-            phase = SAMPLING
+        if phase == Phase.INFERENCE.value:
+            phase = _of_inference(one, frequency)
         found[path].add(
             FollowedEvent(
                 place,
@@ -97,7 +130,7 @@ def events_of_files(
                 sources[path].statement(place),
                 tuple(frequency.way(one.frame, one.region)),
                 tuple(map(iterated, frequency.loops(one.frame, one.region))),
-                sources[path].use(node),
+                sources[path].use(node) if one.event.form.kind == forms.READ else "",
                 other_copy=one.other_copy(frequency),
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from torchlint.engine.events import Occurrence, events_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
@@ -28,7 +28,7 @@ _NEVER = "not with the default options"
 
 
 def known_of_files(
-    state: State, happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
+    state: State, happened: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
     """What is known of each file from the programs alone, without functions that are assumed to be called."""
     tensors = _tensors(state, frequency)

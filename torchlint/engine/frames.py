@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from torchlint.knowledge.forms import Form
     from torchlint.program.modules import Module
 
+NO_GRADIENTS = "no_grad"  # the kind of regions within which autograd may be off
+
 
 class Region:
-    """A loop or a guard in a frame, or the frame as a whole.
+    """A loop, a guard or a context in a frame, or the frame as a whole.
 
     ``rare``: a guard that holds seldom. ``option``: the option without which it does not hold. ``over_batches``: a loop
     over the batches of a loader. ``acts``: a loop that steps an environment. ``carries``: a loop that passes a tensor
@@ -41,6 +43,11 @@ class Region:
         while region is not None:
             yield region
             region = region.up
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether autograd may be off, because of a context in the frame."""
+        return any(region.kind == NO_GRADIENTS for region in self.around())
 
     def loop(self) -> Region | None:
         """The innermost loop."""
@@ -170,6 +177,8 @@ class Frame:
         self.assumed = False  # nothing is known to call it
         self.assumes_step = False  # a `forward` that is assumed to run in a step
         self.worker = False  # runs in the worker of a loader
+        self.quiet = False  # autograd may be off
+        self.in_model = False  # a method of a module, or in its forward pass
         # The evaluation
         self.given: dict[str, Value] = {}  # its joined arguments, if that something calls it is assumed
         self.widened = False  # since it was followed last

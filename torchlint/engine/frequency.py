@@ -3,7 +3,7 @@
 A training step is the innermost loop through which ``backward`` is reached, or the loop over a loader around it,
 through any number of calls; loops around are epochs. A loop that takes a batch by ``next`` counts as one over a loader.
 A loop over a loader, or a loop that calls a model, that does not reach ``backward`` is a step of an evaluation or of
-inference.
+inference. In the forward pass of a module a loop is part of the step, unless it decodes or samples.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.frames import Frame, Region
@@ -174,8 +175,8 @@ class Frequency:
         """Whether a loop without ``backward`` is a step: over a loader, or around calls of a model."""
         if region.over_batches:
             return True
-        models = any(kind == "model" and _inside(place, region) for kind, place in frame.marks)
-        calls = (call for call in frame.calls if _inside(call.region, region))
+        models = any(kind == "model" and place.loop() is region for kind, place in frame.marks)
+        calls = (call for call in frame.calls if call.region.loop() is region)
         return models or any(call.callee in self._computing for call in calls)
 
     # -- frequency ---------------------------------------------------------------------------------
@@ -225,6 +226,8 @@ class Frequency:
             return Phase.NONE
         if not loop.over_batches and any(region.is_step for region in around):
             return Phase.NONE  # part of a step of training
+        if frame.in_model and base.phase is Phase.INFERENCE and not (loop.over_batches or loop.carries):
+            return Phase.NONE  # layers are part of a step
         return Phase.INFERENCE if self._infers(frame, loop) else Phase.NONE
 
     def _spread(self) -> None:
@@ -265,10 +268,38 @@ class Frequency:
         frames = (here for here, *_ in self._outwards(frame, region))
         return all(here.function is None or here.function.node in functions for here in frames)
 
+    def feeds_backward(self, frame: Frame, region: Region) -> bool:
+        """Whether a function on the way from the step goes backward outside of its loops, or uses gradients."""
+        return any(here in self._exposed or here in self._differentiating for here, *_ in self._outwards(frame, region))
+
+    @cached_property
+    def _differentiating(self) -> set[Frame]:
+        """Frames that compute gradients without training."""
+        return self._closure((f for f in self.frames if any(kind == "grad" for kind, _ in f.marks)), _anywhere)
+
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""
         step = self.step_of(frame, region)
-        return step is not None and step.carries and not step.over_batches
+        return step is not None and _samples(step)
+
+    def decodes(self, frame: Frame, region: Region) -> bool:
+        """Whether a function on the way from the step, or the step itself, decodes or samples a whole sequence."""
+        *inner, (here, _, step) = self._outwards(frame, region)
+        if step is None or any(self._infers(each, loop) for each, loop in self._inside_loops(frame, region)):
+            return False  # a loop that calls the model is what decodes
+        if any(called in self._sampling for called, *_ in inner):
+            return True
+        loops = (other for other in here.regions.values() if other is not step and _samples(other))
+        calls = (call.region for call in here.calls if call.callee in self._sampling)
+        marked = (place for kind, place in here.marks if kind == "decode")
+        return any(_inside(place, step) for place in (*loops, *calls, *marked))
+
+    @cached_property
+    def _sampling(self) -> set[Frame]:
+        """Frames that decode or sample a whole sequence."""
+        loops = (f for f in self.frames if any(_samples(r) and self.is_step(f, r) for r in f.regions.values()))
+        marked = (f for f in self.frames if any(kind == "decode" for kind, _ in f.marks))
+        return self._closure([*loops, *marked], _anywhere)
 
     def step_of(self, frame: Frame, region: Region) -> Region | None:
         """The loop that makes the steps in which a region of a frame runs."""
@@ -276,14 +307,16 @@ class Frequency:
 
     def loops(self, frame: Frame, region: Region) -> list[ast.AST]:
         """The loops around a region inside of the step, outermost first."""
-        found: list[ast.AST] = []
+        loops = self._inside_loops(frame, region)
+        return [loop.node for here, loop in loops if loop.node is not None and not here.module.library][::-1]
+
+    def _inside_loops(self, frame: Frame, region: Region) -> Iterator[tuple[Frame, Region]]:
         for here, inner, step in self._outwards(frame, region):
             for around in inner.around():
                 if around is step:
                     break
-                if around.kind == "loop" and around.node is not None and not here.module.library:
-                    found.append(around.node)
-        return found[::-1]
+                if around.kind == "loop":
+                    yield here, around
 
     def _outwards(self, frame: Frame, region: Region) -> Iterator[tuple[Frame, Region, Region | None]]:
         """A region, and those that its frame is called from, as far as the loop that is the step."""
@@ -329,6 +362,11 @@ def _belongs_to_training(guard: Region) -> bool:
     """
     inside = any(around.kind == "loop" and around.is_step for around in guard.around())
     return guard.directly or (guard.backward and not inside)
+
+
+def _samples(loop: Region) -> bool:
+    """Whether a loop decodes or samples, if it is a step."""
+    return loop.carries and not loop.over_batches
 
 
 def _is_usual(region: Region) -> bool:

@@ -17,6 +17,7 @@ from torchlint.engine.values import (
     PLAIN,
     SEQUENCES,
     TEXT,
+    TYPES,
     UNKNOWN,
     Counted,
     Device,
@@ -64,7 +65,9 @@ def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
 
 
 def identical(left: Value, right: Value, expected: bool) -> Value:
-    """``x is None`` and the like."""
+    """``x is None``, ``type(x) is torch.Tensor`` and the like."""
+    if left.kind is right.kind is Kind.LIBRARY and left.detail in _TYPES:
+        return constant((left.detail == right.detail) == expected)
     if not right.is_none:
         return FLAG
     if left.option is not None:
@@ -86,8 +89,6 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         if value.option is not None:
             return _with_option(left, right, compare, value.option)
     details = (left.detail, right.detail)
-    if left.kind is right.kind is Kind.LIBRARY and _ARRAY in details and {*details} <= {_ARRAY, "torch.Tensor"}:
-        return constant((left.detail == right.detail) is isinstance(operation, ast.Eq))
     equal, unequal = isinstance(operation, ast.Eq), isinstance(operation, ast.NotEq)
     greater = isinstance(operation, (ast.Gt, ast.GtE))
     if Counted.ITEMS in details and (equal or unequal):
@@ -102,6 +103,8 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         return Value(Kind.FLAG, rarely=1 if (left.detail is Counted.STEPS) != greater else -1)
     if (equal or unequal) and _is_host(right) and left.kind is Kind.UNKNOWN and left.detail is None:
         return constant(unequal)  # a device of which nothing is known is the accelerator
+    if (equal or unequal) and left.kind is right.kind is Kind.LIBRARY:
+        return identical(left, right, equal)
     known = all(value.kind is Kind.CONSTANT and value.sure for value in (left, right)) and others == 1
     if known and compare is not None:
         try:
@@ -146,5 +149,5 @@ def _concatenated(left: Value, right: Value) -> Value:
     return collection(join(*elements) if any(elements) else None)
 
 
-_ARRAY = "numpy.ndarray"
+_TYPES = frozenset(TYPES.values())
 _OPERANDS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.CONSTANT, Kind.ARRAY})

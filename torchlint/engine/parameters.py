@@ -21,6 +21,11 @@ class Parameters:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
 
+    def takes(self, function: Function, args: list[Value]) -> bool:
+        """Whether a function has parameters for so many arguments; if not, it is not what the program calls."""
+        given = function.node.args
+        return given.vararg is not None or len(args) <= len(given.posonlyargs) + len(given.args)
+
     def bind(self, function: Function, args: list[Value], named: dict[str, Value]) -> dict[str, Value]:
         """The parameters of a function by name, for a call with these arguments."""
         given = function.node.args

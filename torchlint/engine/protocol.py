@@ -94,6 +94,16 @@ class Calls(Protocol):
     def invoke(self, function: Function, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value: ...
 
 
+class Gradients(Protocol):
+    """See :mod:`torchlint.engine.gradients`."""
+
+    def called(self, function: Value, node: ast.Call, scope: Scope) -> None: ...
+
+    def may_be_off(self, context: ast.expr, scope: Scope) -> bool: ...
+
+    def is_quiet(self, function: Function) -> bool: ...
+
+
 class Libraries(Protocol):
     """What the engine asks about libraries."""
 
@@ -157,6 +167,9 @@ class Engine(Protocol):
 
     @property
     def calls(self) -> Calls: ...
+
+    @property
+    def gradients(self) -> Gradients: ...
 
     @property
     def libraries(self) -> Libraries: ...

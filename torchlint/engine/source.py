@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect
-from collections.abc import Iterator
 
+from torchlint.engine.uses import Uses
 from torchlint.project.followed import Range
 
-_TESTING = (ast.If, ast.While, ast.Assert, ast.IfExp)
 _SHOWN = 40  # characters of an expression in a message
-_FINITE = frozenset("isnan isinf isfinite".split())
-# Methods that keep values for later, and functions that show them.
-_KEEPING = frozenset("append extend add update put".split())
-_SHOWING = frozenset("print format info debug warning log write set_postfix set_description add_scalar".split())
 
 
 class Source:
     """The source of a file, as a tree that knows what is around a node."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self._parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
-        self._statements = sorted(map(_lines, (node for node in self._parents if isinstance(node, ast.stmt))))
+        parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+        self._statements = sorted(map(_lines, (node for node in parents if isinstance(node, ast.stmt))))
+        self._uses = Uses(tree, parents)
 
     def statement(self, place: Range) -> tuple[int, int]:
         """The lines of the innermost statement around a place; those of the place itself if there is none."""
@@ -32,29 +28,7 @@ class Source:
 
     def use(self, node: ast.AST) -> str:
         """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
-        for inner, outer in self._outwards(node):
-            if isinstance(outer, _TESTING):
-                if inner is not outer.test:
-                    return ""
-                names = (getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(inner))
-                return "test" if _FINITE.isdisjoint(names) else "check"
-            if isinstance(outer, ast.JoinedStr):
-                return "text"
-            if isinstance(outer, ast.Subscript) and inner is outer.slice:
-                return "index"
-            if isinstance(outer, ast.AugAssign):
-                return "kept"
-            if isinstance(outer, ast.Call) and inner is not outer.func:
-                name = outer.func.attr if isinstance(outer.func, ast.Attribute) else getattr(outer.func, "id", "")
-                if name in _KEEPING or name in _SHOWING:
-                    return "kept" if name in _KEEPING else "text"
-        return ""
-
-    def _outwards(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-        """A node and what is around it, as far as the statement."""
-        while node in self._parents and not isinstance(node, ast.stmt):
-            yield node, self._parents[node]
-            node = self._parents[node]
+        return self._uses.of(node)
 
 
 def iterated(loop: ast.AST) -> str:

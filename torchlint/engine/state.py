@@ -45,6 +45,8 @@ class State:
         self.region = self.frame.root
         self.frames: dict[Hashable, Frame] = {0: self.frame}
         self.worker = False  # in the worker of a loader, where nothing is on the accelerator
+        self.in_model = False  # in the forward pass of a module
+        self.evaluated: frozenset[str] = frozenset()  # what has been put into evaluation mode, as it is written
         self.depth = 0  # calls
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
@@ -87,12 +89,12 @@ class State:
     @contextmanager
     def at(self, frame: Frame, region: Region | None = None) -> Iterator[None]:
         """Follow something in another frame."""
-        saved = self.frame, self.region
+        saved = self.frame, self.region, self.evaluated
         self.frame, self.region = frame, region or frame.root
         try:
             yield
         finally:
-            self.frame, self.region = saved
+            self.frame, self.region, self.evaluated = saved
 
     @contextmanager
     def inside(
@@ -157,7 +159,7 @@ class State:
             self.happen(node, scope, form, value.origin, name=name)
 
     def mark(self, kind: str) -> None:
-        """Record that this place goes backward, makes an optimizer's step, steps an environment or takes a batch."""
+        """Record that a model, ``backward``, an optimizer or an environment is called here, or a batch is taken."""
         self.frame.marks[kind, self.region] = None
         if kind == "act" and (loop := self.region.loop()) is not None:
             loop.acts = True

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchlint.engine.carried import carries
 from torchlint.engine.conditions import ends_program, equality, fills, off, seldom_flags, sounds_rare, truth
-from torchlint.engine.frames import Class, Function, Object, Scope
+from torchlint.engine.frames import NO_GRADIENTS, Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
 from torchlint.engine.operations import operate
 from torchlint.engine.state import Left, Raised, Returned
@@ -277,8 +277,9 @@ class Statements:
     # -- other compound statements -----------------------------------------------------------------
 
     def _with_(self, node: ast.With, scope: Scope) -> None:
-        suppresses = False
+        suppresses = quiet = False
         for item in node.items:
+            quiet = quiet or self._engine.gradients.may_be_off(item.context_expr, scope)
             value = self._engine.evaluate(item.context_expr, scope)
             suppresses = suppresses or _catches(item.context_expr)
             if value.kind is Kind.GENERATOR:
@@ -290,7 +291,8 @@ class Statements:
             if item.optional_vars is not None:
                 self._engine.assign(item.optional_vars, value, scope)
         try:
-            self.block(node.body, scope)
+            with self._state.inside(NO_GRADIENTS, node) if quiet else nullcontext():
+                self.block(node.body, scope)
         except Raised:
             if not suppresses:
                 raise

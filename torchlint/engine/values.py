@@ -219,6 +219,7 @@ _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
 PLAIN = frozenset({Kind.NUMBER, Kind.CONSTANT, Kind.FLAG, Kind.TEXT})  # of the host, without content of tensors
 _NAMED = frozenset({Kind.METHOD, Kind.CONSTANT, Kind.LIBRARY, Kind.FUNCTION, Kind.CLASS})  # by their details
 SEQUENCES = frozenset({Kind.TUPLE, Kind.LIST})
+TYPES = {Kind.TENSOR: "torch.Tensor", Kind.ARRAY: "numpy.ndarray"}  # by dotted names
 
 UNKNOWN = Value(Kind.UNKNOWN)
 NONE = Value(Kind.CONSTANT)

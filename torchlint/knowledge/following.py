@@ -10,8 +10,14 @@ LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader
 TENSOR_ANNOTATION = re.compile(
     r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?(?:Float|Long|Bool|Int|Half|Double|Byte)?Tensor\]?(?: \| None)?"
 )
-# Decorators of functions that compute without gradients.
-NO_GRADIENTS = re.compile(r"no_grad|inference_mode")
+# What computes without gradients; contexts and decorators that may, as far as their names tell; modules of `torch.nn`
+# that have parameters.
+NO_GRADIENTS = re.compile(r"no_grad|inference_mode|set_grad_enabled")
+EVALUATES = re.compile(r"grad|eval|infer|frozen|stack", re.I)
+PARAMETERS = re.compile(
+    r"Module$|Sequential|Module(List|Dict)|(Bil|L|LazyL)inear|(Lazy)?Conv|(Sync|Lazy)?Batch|Layer|Group|RMS|Embedding|Transformer|"
+    r"LSTM|GRU|RNN|Multihead|PReLU|(Distributed)?DataParallel"
+)
 NAMED_TENSORS = ("Dict[str", "dict[str", "Mapping[str", "typing.Dict[str")
 # Bases of modules: names that begin so.
 MODULE_BASES = (
@@ -74,3 +80,8 @@ SELF_RETURNING = frozenset(
 # Options that select the accelerator count as on, whatever their default; those against it as off.
 FOR_ACCELERATOR = re.compile(r"cuda|gpu|device|accelerat", re.IGNORECASE)
 AGAINST_ACCELERATOR = re.compile(r"(no|disable|use|force|only)_?(cuda|gpu)|(use_?|force_?)?cpu(_only)?$", re.IGNORECASE)
+# What returns cached memory to the driver.
+EMPTYING = tuple(
+    f"torch.{owner}.empty_cache"
+    for owner in ("cuda", "cuda.memory", "accelerator", "accelerator.memory", "mps", "xpu", "xpu.memory")
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-READ, WAIT, COPY = "read", "wait", "copy"
+READ, WAIT, COPY, GRAPH = "read", "wait", "copy", "graph"
 
 
 class Form(NamedTuple):
@@ -66,8 +66,21 @@ NUMBER = Form(
     "write an operation that takes it as a tensor (`x + y * t` for `alpha=t`), or keep the number on the host",
 )
 CONDITION = Form("a condition on a tensor", READ, _BRANCHES, _CONDITION)
-ASSERTED = Form("an assertion on a tensor", READ, _BRANCHES, _CONDITION)
-COMPARED = Form("`{}(..)` of Python", READ, _BRANCHES, _CONDITION)
+ASSERTED = Form(
+    "an assertion on a tensor",
+    READ,
+    _BRANCHES,
+    _CONDITION,
+    "use `torch._assert_async`, or check only while debugging",
+)
+COMPARED = Form(
+    "`{}(..)` of Python",
+    READ,
+    _BRANCHES,
+    _CONDITION,
+    "`torch.maximum`, `torch.minimum` and `.clamp` stay on the device",
+)
+TESTED = Form("`{}(..)` of tensors", READ, _BRANCHES, _CONDITION)
 RANGE = Form("`range(..)`", READ, _BRANCHES, _INDEX, _EARLIER)
 LOOKED_UP = Form("looking up a tensor in a list", READ, _BRANCHES, _CONDITION)
 CONTAINED = Form("looking up a value in a tensor", READ, _BRANCHES, "torch/_tensor.py: Tensor.__contains__")
@@ -97,6 +110,8 @@ BARRIER = Form(
 )
 # TL306 decides which of these serve a purpose.
 SYNCHRONIZE = Form("`torch.cuda.synchronize()`", WAIT, (), "torch/cuda/__init__.py: synchronize")
+# TL808 decides which of these serve a purpose.
+EMPTIED = Form("`empty_cache()`", WAIT, (), "c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks")
 
 BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK)
 ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)
@@ -115,5 +130,14 @@ STORED_ARRAY = Form("storing an array in a tensor of the device", COPY, ("TL103"
 DEVICE_INDEX = Form(
     "an index on the host", COPY, ("TL305",), "aten/src/ATen/native/TensorAdvancedIndexing.cpp: make_info"
 )
+LISTED_INDEX = Form(
+    "a list as index", COPY, ("TL305",), DEVICE_INDEX.source, "use slices, or an index tensor made on the device once"
+)
+
+# TL806 reports it.
+RECORDED = Form("`{}`", GRAPH, (), "torch/csrc/autograd/functions/utils.h: compute_requires_grad")
 
 FORMS = tuple(value for value in globals().values() if isinstance(value, Form))
+# Rules that report what following the programs sees; REPEATED those of them that are about reads in loops of a step.
+REPEATED = ("TL302",)
+REPORTING = frozenset(REPEATED).union(*(form.rules for form in FORMS))

@@ -5,13 +5,8 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
-from torchlint.catalogue.views import READING
-
 # Builtins that do so if their argument is a tensor.
 CONVERSIONS = frozenset(f"builtins.{name}" for name in "float int bool str repr format complex".split())
-MATH_FUNCTIONS = frozenset(
-    f"math.{name}" for name in "sqrt exp log log2 log10 isnan isinf isfinite pow floor ceil fabs tanh cos sin".split()
-)
 # Calls that format or log their arguments, and so read tensors among them.
 PRINTING_FUNCTIONS = frozenset(
     "builtins.print tqdm.tqdm.write wandb.log mlflow.log_metric mlflow.log_metrics logging.info logging.debug "
@@ -24,18 +19,6 @@ LOG_METHODS = frozenset(
 )
 LOG_LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
-# Identifiers of which one occurs in every function that reads a tensor through a call.
-READ_NAMES = (
-    READING
-    | LOG_METHODS
-    | LOG_LEVELS
-    | frozenset(name.rpartition(".")[2] for name in CONVERSIONS | MATH_FUNCTIONS | PRINTING_FUNCTIONS)
-    | frozenset({"to", "type", "log"})
-)
-# Prefixes of f-strings, one of which is a word in every function that contains such a string.
-F_STRING_PREFIXES = frozenset("f F fr fR Fr FR rf rF Rf RF".split())
-# Attributes that only modules have.
-MODULE_MEMBERS = frozenset("parameters named_parameters state_dict load_state_dict eval train modules children".split())
 # Distributions that check their parameters when they are constructed, each with the module that defines it. Read in
 # torch 2.13; those that only combine others check nothing themselves.
 _DISTRIBUTIONS = (
@@ -112,5 +95,3 @@ INFINITIES = ("inf", "infinity", "+inf")
 MODULE_ENDINGS = ("model", "module", "network", "_net")
 # Framework methods whose arguments are already on the device.
 DEVICE_BATCH_METHODS = frozenset("training_step validation_step test_step predict_step compute_loss".split())
-# Conversions of sizes.
-SIZE_CONVERSIONS = frozenset({"int", "max", "min", "list", "tuple", "round"})

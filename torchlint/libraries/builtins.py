@@ -17,6 +17,7 @@ from torchlint.engine.values import (
     PLAIN,
     SEQUENCES,
     TEXT,
+    TYPES,
     UNKNOWN,
     Counted,
     Device,
@@ -102,7 +103,7 @@ class Builtins:
         return NUMBER if element.kind in (Kind.NUMBER, Kind.CONSTANT, Kind.FLAG) else element
 
     def _any(self, given: Arguments) -> Value:
-        self._state.reads(self._element(given.get(0), given), given.node, given.scope, forms.READ_FUNCTION, given.name)
+        self._state.reads(self._element(given.get(0), given), given.node, given.scope, forms.TESTED, given.name)
         return FLAG
 
     # -- iteration ---------------------------------------------------------------------------------
@@ -229,8 +230,8 @@ class Builtins:
         value, class_ = given.get(0), given.get(1)
         if class_.kind is not Kind.LIBRARY or value.maybe_none:
             return FLAG
-        if value.kind is Kind.TENSOR and value.sure:
-            return constant(class_.detail.endswith("Tensor"))
+        if value.kind in TYPES and value.sure:
+            return constant(class_.detail.endswith("Tensor" if value.kind is Kind.TENSOR else "ndarray"))
         types = _TYPES.get(value.kind)
         if types is not None and class_.detail.partition(".")[0] == "builtins":
             return constant(class_.detail.rpartition(".")[2] in types)
@@ -238,10 +239,9 @@ class Builtins:
 
     def _type(self, given: Arguments) -> Value:
         value = given.get(0)
-        own = value.kind is Kind.INSTANCE and value.target.class_ is not None
-        if value.kind is Kind.ARRAY or (value.kind is Kind.TENSOR and value.sure and not value.maybe_none):
-            return library("numpy.ndarray" if value.kind is Kind.ARRAY else "torch.Tensor")
-        return Value(Kind.CLASS, target=value.target.class_) if own else UNKNOWN
+        if value.kind is Kind.INSTANCE and value.target.class_ is not None:
+            return Value(Kind.CLASS, target=value.target.class_)
+        return library(TYPES[value.kind]) if value.kind in TYPES and value.sure else UNKNOWN
 
 
 def pairs(value: Value) -> Value | None:

@@ -60,6 +60,8 @@ class Modules:
         computes = given.name in _MODEL_METHODS or device_of(given.all) is Device.ACCELERATOR
         if computes:
             self._state.mark("model")
+        if given.name == "generate":
+            self._state.mark("decode")
         return tensor(Device.ACCELERATOR, sure=False) if computes else UNKNOWN
 
     def _parts(self, name: str, owner: Value) -> Value:

@@ -58,6 +58,9 @@ class Options:
         names = [value.detail for value in given.values if isinstance(value.detail, str)]
         if names:
             dest, value = self._declared(names, given.named)
+            converts = given.named.get("type", NONE)
+            if converts.kind in (Kind.FUNCTION, Kind.CLASS) and value.is_text:  # argparse converts a default of text
+                value = self._engine.call(converts, [value], {}, given.node, given.scope)
             parser.fields[dest] = value
 
     def _declared(self, names: list[str], named: dict[str, Value]) -> tuple[str, Value]:

@@ -52,7 +52,7 @@ class Tensors:
         owner, known = given.receiver, method_named(name)
         if known.place == "host":
             return self._read(given)
-        if known.waits is not None and self._state.on_device(owner) and (owner.sure or name == "nonzero"):
+        if known.waits is not None and self._state.on_device(owner) and (owner.sure or known.only):
             self._state.happen(given.node, given.scope, forms.WAITING_METHOD, name=name)
         if known.gives == "flag":
             return FLAG
@@ -79,7 +79,8 @@ class Tensors:
         device = Device.ACCELERATOR if on_device else owner.device or Device.UNKNOWN
         keeps = known.keeps != "" and not known.dtype
         detail = MASK if known.makes_mask else owner.detail if keeps else None
-        return tensor(device, sure=owner.sure or known.only, detail=detail, origin=self._origin(known, device, given))
+        sure = owner.sure or known.only or (known.reduces != "" and owner.device is Device.ACCELERATOR)
+        return tensor(device, sure=sure, detail=detail, origin=self._origin(known, device, given))
 
     def _origin(self, known: Function, device: Device, given: Arguments) -> Origin | None:
         origin = given.receiver.origin
@@ -115,7 +116,8 @@ class Tensors:
     def _read(self, given: Arguments) -> Value:
         owner, name = given.receiver, given.name
         on_device = self._state.on_device(owner)
-        if on_device and (owner.sure or name in ("item", "tolist")):
+        computed_there = name == "cpu" and owner.device is Device.ACCELERATOR  # what a model gives
+        if on_device and (owner.sure or computed_there or name in ("item", "tolist")):
             self._state.happen(given.node, given.scope, forms.READ_METHOD, owner.origin, name=name)
         uploaded = owner.device is Device.ACCELERATOR
         read = uploaded or (on_device and (name != "numpy" or owner.origin is None))

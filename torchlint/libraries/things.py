@@ -29,6 +29,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 from torchlint.knowledge.arrays import ON_DEVICE
+from torchlint.knowledge.synchronization import PARAMETER_METHODS
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.loaders import Loaders, prepared
 from torchlint.libraries.modules import Modules
@@ -193,7 +194,9 @@ class Things:
             self._state.mark("backward")
             return NONE
         if given.name == "step":
-            self._state.mark("step" if any(base.startswith("torch.optim") for base in libraries) else "act")
+            optimizes = any(base.startswith("torch.optim") for base in libraries)
+            if optimizes or given.node is not self._state.discarded:  # what an environment gives is used
+                self._state.mark("step" if optimizes else "act")
             return UNKNOWN
         if given.name == "start" and any(base.endswith(("Thread", "Process")) for base in libraries):
             run = self._engine.classes.method(owner, "run")
@@ -262,7 +265,7 @@ class Things:
 
     def _unknown(self, given: Arguments) -> Value:
         owner = given.receiver
-        if given.name == "step" and not owner.is_batch and given.values:
+        if given.name == "step" and not owner.is_batch and given.values and given.node is not self._state.discarded:
             self._state.mark("act")
         if given.name in ("backward", "manual_backward"):
             self._state.mark("backward")
@@ -281,9 +284,9 @@ class Things:
             return collection(sequence([TEXT, part]) if given.name == "items" else part)
         if given.name in ("prepare", "setup", "setup_module", "setup_optimizers", "setup_dataloaders") and given.values:
             return prepared(given.values)
-        if given.name in ("parameters", "named_parameters"):
+        if given.name in PARAMETER_METHODS:
             parameter = tensor(Device.ACCELERATOR)
-            return collection(parameter if given.name == "parameters" else sequence([TEXT, parameter]))
+            return collection(sequence([TEXT, parameter]) if given.name.startswith("named") else parameter)
         return self._computed(given)
 
     def _moves(self, given: Arguments) -> bool:

@@ -148,6 +148,10 @@ class TorchFunctions:
         self._state.happen(given.node, given.scope, forms.SYNCHRONIZE)
         return NONE
 
+    def _empty(self, given: Arguments) -> Value:
+        self._state.happen(given.node, given.scope, forms.EMPTIED)
+        return NONE
+
     def _accelerators(self) -> Value:
         """The number of accelerators, and of processes that train on them."""
         number = self._engine.program.world.accelerators
@@ -167,8 +171,8 @@ class TorchFunctions:
     def _autograd(self, given: Arguments) -> Value:
         if given.name == "Variable":
             return given.get(0, "data")
-        if given.name == "backward":
-            self._state.mark("backward")
+        if given.name in ("backward", "grad"):
+            self._state.mark(given.name)
         return sequence([tensor(Device.ACCELERATOR)]) if given.name == "grad" else UNKNOWN
 
     def _distribution(self, given: Arguments) -> Value:
@@ -190,7 +194,8 @@ class TorchFunctions:
             return Value(Kind.PACKED, device=first.device or Device.UNKNOWN)
         if given.name == "pad_packed_sequence":
             return sequence([tensor(first.device or Device.UNKNOWN), tensor(Device.HOST)])
-        if given.name == "one_hot" and len(given.values) < 2 and "num_classes" not in given.named:
+        classes = given.get(1, "num_classes")
+        if given.name == "one_hot" and (classes is UNKNOWN or classes.detail == -1):
             if first.kind is Kind.TENSOR and state.on_device(first):
                 state.happen(given.node, given.scope, forms.ONE_HOT)
         elif given.name == "ctc_loss":
@@ -307,6 +312,7 @@ _EXACT = {
     "torch.device": TorchFunctions._device,
     **dict.fromkeys(("torch.cuda.is_available", "torch.accelerator.is_available"), TorchFunctions._true),
     **dict.fromkeys(("torch.cuda.synchronize", "torch.accelerator.synchronize"), TorchFunctions._synchronize),
+    **dict.fromkeys(known.EMPTYING, TorchFunctions._empty),
     "torch.backends.mps.is_available": TorchFunctions._false,
     "torch.onnx.is_in_onnx_export": TorchFunctions._false,
     "torch.jit.is_scripting": TorchFunctions._false,

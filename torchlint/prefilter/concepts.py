@@ -18,6 +18,8 @@ from torchlint.knowledge.portability import (
     TORCH_LIBRARIES,
 )
 from torchlint.prefilter.needs import (
+    Identifiers,
+    Need,
     all_of,
     any_of,
     identifier_parts,
@@ -189,3 +191,8 @@ HAS_PROJECT_FACTS = any_of(
     REPEATS_STEPS,
     RUNS_FRAMEWORK,
 )
+
+
+def seen(form: str) -> Need:
+    """That following the programs has seen a form in the file, which is nothing to search for in its text."""
+    return Identifiers(frozenset({f"seen: {form}".encode()}))

@@ -32,8 +32,14 @@ ASSUMED = "assumed"
 # The phase of a step of decoding or sampling, which begins with what the one before it has made.
 SAMPLING = "sampling"
 BATCHES = ("batch", "pinned", "pageable")  # what events copy
+# The phase of a step in which a whole sequence is decoded or sampled.
+REQUEST = "request"
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 UNREACHED = "no program that was followed gets here"
+# Uses of a value for which a step must read it, or that take much longer than the wait; a step of decoding can be late
+# with what ends it, and with what it makes.
+_MEANT = frozenset({"check", "picture"})
+_NEEDED = _MEANT | {"needed", "stop"}
 
 
 class FollowedStep(NamedTuple):
@@ -63,18 +69,29 @@ class FollowedFeed(NamedTuple):
     by: str = ""
 
 
+_WHEN = {
+    "training": "in every training step",
+    "inference": "in every step of inference",
+    SAMPLING: "in every step of decoding or sampling",
+    REQUEST: "once for each input, not for each step of decoding",
+    "": "in every step",
+}
+
+
 class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
-    of the step, ``sampling``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says what is
-    copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``, what the host has ``computed`` of
-    one, an ``array``, what was ``read`` before, or is ``made`` in the step or before it (``constant``). ``statement``
-    are the first and the last line of the statement, ``way`` the places from the step to here as in
-    :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and ``use`` what
-    becomes of a value that is read: a ``test``, a ``check`` that it is finite, ``text``, ``kept``, an ``index``, or
-    empty. ``seen`` says that a run of the program has shown it. ``other_copy`` is where the value was copied the other
-    way before: path, which is empty if it is the same, and line, which is 0 if it was not.
+    of the step, ``sampling``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty. ``origin`` says
+    what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``, what the host has
+    ``computed`` of one, an ``array``, what was ``read`` before, or is ``made`` in the step or before it (``constant``).
+    ``statement`` are the first and the last line of the statement, ``way`` the places
+    from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over,
+    outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test
+    whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a
+    ``picture``, only back to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of
+    the program has shown it. ``other_copy`` is where the value was copied the other way before: path, which is empty if
+    it is the same, and line, which is 0 if it was not.
     """
 
     place: Range
@@ -92,9 +109,25 @@ class FollowedEvent(NamedTuple):
 
     @property
     def is_costly(self) -> bool:
-        """Whether a normal run pays for it in every step of a training or a sampler, as following it has shown."""
-        paid = self.phase in ("training", SAMPLING) and not self.option and made_by(self.way) is not None
-        return self.seen or (paid and self.use != "check")
+        """Whether a normal run pays for it in every step, as following it has shown.
+
+        In an evaluation, or another step of inference, it does where loops inside of the step multiply waits that
+        decide what the device does next.
+        """
+        decides = self.form.startswith("wait ") or self.use in ("test", "stop")
+        costs = self.phase != "inference" or (bool(self.loops) and decides)
+        needed = self.use in (_MEANT if self.phase == SAMPLING else _NEEDED)
+        return self.seen or (self.is_in_steps and costs and not needed)
+
+    @property
+    def is_in_steps(self) -> bool:
+        """Whether a normal run does it in every step of a program."""
+        return self.phase in ("training", "inference", SAMPLING) and not self.option and made_by(self.way) is not None
+
+    @property
+    def when(self) -> str:
+        """How often it happens, in words."""
+        return _WHEN.get(self.phase, _WHEN[""]) if self.way else _WHEN[""]
 
     def with_paths(self, paths: Mapping[str, str], way: tuple[tuple[str, int, str], ...]) -> FollowedEvent:
         """The same with another way, and the paths of other files in place of their names."""

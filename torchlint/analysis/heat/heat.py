@@ -263,10 +263,6 @@ class HeatAnalysis:
         name, owner = function.name.value, self._code.class_of(function)
         return name in known.HOT_FUNCTIONS or (name in known.HOT_METHODS and owner is not None)
 
-    def runs_rarely(self, node: cst.CSTNode) -> bool:
-        """Whether a guard rarely passes that is on a node in its function."""
-        return self.is_throttled(node, self.enclosing_loops(node)[1])
-
     def _steps(self, function: cst.FunctionDef) -> bool:
         return self._content(function.body) == "step"
 

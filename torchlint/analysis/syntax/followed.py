@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.walk import descendants
 from torchlint.project.followed import made_by
 
 if TYPE_CHECKING:
@@ -14,6 +13,13 @@ if TYPE_CHECKING:
 
     from torchlint.analysis.syntax.positions import Positions
     from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range
+
+
+class Seen(NamedTuple):
+    """An expression at which following the programs has seen something in a step."""
+
+    node: cst.BaseExpression
+    event: FollowedEvent
 
 
 class FollowedNodes:
@@ -24,8 +30,6 @@ class FollowedNodes:
         self._tensors = dict(known.tensors)
         self._unusual = known.unusual
         self._feeds = {feed.place: feed for feed in known.feeds}
-        self._assumed: set[cst.CSTNode] = set()
-        self.required: set[Range] = set()
         self.events = known.events
         self._forms = {event.form for event in known.events}
         self._costly = [event.place for event in known.events if event.is_costly]
@@ -37,11 +41,6 @@ class FollowedNodes:
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
         return self._tensors.get(self._positions().range(node)) if self._tensors else None
-
-    @property
-    def follows_programs(self) -> bool:
-        """Whether the programs of the project make steps."""
-        return self._reached is not None
 
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
@@ -75,22 +74,20 @@ class FollowedNodes:
         """Where the batches of the loader that a call makes are copied to the device in every step."""
         return self._feeds.get(self._positions().range(call)) if self._feeds else None
 
-    def assume(self, node: cst.CSTNode) -> None:
-        """Remember that what is known of an expression rests on the assumption that something calls its function."""
-        self._assumed.add(node)
-
-    def require(self, node: cst.CSTNode) -> None:
-        """Remember that the host needs what is read in an expression."""
-        if self.events:
-            self.required.add(self._positions().range(node))
-
-    def rests_on_assumption(self, node: cst.CSTNode) -> bool:
-        """Whether what is known of a part of a node rests on such an assumption."""
-        return bool(self._assumed) and not self._assumed.isdisjoint(descendants(node))
+    def events_in(self, node: cst.CSTNode) -> list[FollowedEvent]:
+        """The events in an expression or a statement."""
+        line, column, last, end = self._positions().range(node)
+        return [event for event in self.events if (line, column) <= event.place[:2] and event.place[2:] <= (last, end)]
 
     def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
         """The outermost expressions with these ranges."""
         return self._positions().expressions(set(places)) if places else {}
+
+    def seen(self, form: str) -> list[Seen]:
+        """Where a form was seen, in source order."""
+        events = {event.place: event for event in self.events if event.form == form}
+        nodes = self.expressions(events)
+        return [Seen(nodes[place], event) for place, event in sorted(events.items()) if place in nodes]
 
     def step(self, place: cst.CSTNode) -> FollowedStep | None:
         """How a function runs in every step, or how a loop makes steps; None if that is not known."""

@@ -17,7 +17,6 @@ from torchlint.analysis.things.step import Step
 from torchlint.analysis.values.semantics.devices import is_device_name
 from torchlint.model import Heat
 from torchlint.program.world import otherwise
-from torchlint.project.followed import ASSUMED as ASSUMED_STEP
 from torchlint.project.followed import ONE_LENGTH
 
 if TYPE_CHECKING:
@@ -64,16 +63,6 @@ class Circumstances:
             return unusual
         found = self._switched_on(node) or self._unused(node)
         return found or (ASSUMED if self._is_assumed(node) else None)
-
-    def rest_on_assumption(self, node: cst.CSTNode) -> bool:
-        """Whether only the assumption that something calls a function says that a tensor is on the device.
-
-        Where programs make steps, it is also one that the function is called in them if none of these does.
-        """
-        followed = self._module.followed
-        step = followed.step(self._module.heat_analysis.enclosing_step(node))
-        outside = followed.follows_programs and step is not None and step.phase == ASSUMED_STEP
-        return outside or followed.rests_on_assumption(node)
 
     def _is_assumed(self, node: cst.CSTNode) -> bool:
         """Whether nothing but an assumption says that the function around a node runs in every step."""

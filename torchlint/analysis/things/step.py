@@ -1,18 +1,13 @@
-"""Steps: loops and functions that run once for each batch, and the reads in them."""
+"""Steps: loops and functions that run once for each batch."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.heat.heat import COMPREHENSIONS
-from torchlint.analysis.syntax.calls import method
-from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.condition import Condition, Conditions
-from torchlint.analysis.things.counted import Counted, CountedOperations
-from torchlint.analysis.things.read import Read, Reads
 from torchlint.knowledge.heat import EVALUATION_STEPS
 from torchlint.model import Heat
 from torchlint.project.followed import ASSUMED
@@ -27,8 +22,6 @@ STEP_METHODS = {
     **dict.fromkeys(EVALUATION_STEPS, "evaluation"),
 }
 _CALLERS = 5  # of one another
-# Before the backward pass of a training step, between it and the optimizer's step, and after the optimizer's step.
-Phase = Literal["forward", "backward", "logging"]
 
 
 class Step:
@@ -72,37 +65,6 @@ class Step:
     def iterates_batches(self) -> bool:
         """Whether the step is an iteration of a ``for`` loop over a data loader."""
         return isinstance(self.place, cst.For) and self._module.heat_analysis.iterates_batches(self.place.iter)
-
-    @cached_property
-    def reads(self) -> list[Read]:
-        """The reads that run in every step, in source order; also those in loops inside a step."""
-        return self._module.shared(Steps).reads_of(self.place)
-
-    @property
-    def conditions(self) -> list[Condition]:
-        """The tensors on the device that it branches on in every step, in source order."""
-        return self._module.shared(Steps).conditions.get(self.place, [])
-
-    @property
-    def counted(self) -> list[Counted]:
-        """The operations in it for whose result the host must read a size in every step, in source order."""
-        return self._module.shared(Steps).counted.get(self.place, [])
-
-    def phase(self, node: cst.CSTNode) -> Phase | None:
-        """The phase of the step that a node belongs to; None if the step has no backward pass and no optimizer."""
-        before = self._module.comes_before
-        backward = [call for call in self._step_calls if method(call) != "step"]
-        if backward and before(node, backward[0]):
-            return "forward"
-        if not self._step_calls:
-            return None
-        return "backward" if before(node, self._step_calls[-1]) else "logging"
-
-    @cached_property
-    def _step_calls(self) -> list[cst.CSTNode]:
-        """The calls of ``backward`` and of the optimizer's ``step``, in source order."""
-        body = getattr(self.place, "body", self.place)
-        return [node for node in descendants(body) if self._module.heat_analysis.is_step_call(node)]
 
 
 class Steps:
@@ -160,41 +122,6 @@ class Steps:
         """The loops of these kinds that make one step per iteration, kind by kind."""
         every = (loop for kind in kinds for loop in self._module.nodes_of(kind))
         return [loop for loop in every if self._heat.loop_kind(loop) == "step"]
-
-    def reads_of(self, place: cst.CSTNode) -> list[Read]:
-        """The reads that run in each step of a loop or function."""
-        return self._reads.get(place, [])
-
-    @cached_property
-    def _reads(self) -> dict[cst.CSTNode, list[Read]]:
-        found: dict[cst.CSTNode, list[Read]] = {}
-        for read in self._module.shared(Reads).find(self._may_repeat):
-            if self._module.heat(read.node).rank >= Heat.STEP.rank:
-                found.setdefault(self._heat.enclosing_step(read.node), []).append(read)
-        return found
-
-    @cached_property
-    def conditions(self) -> dict[cst.CSTNode, list[Condition]]:
-        """The conditions in each step, by its place."""
-        found: dict[cst.CSTNode, list[Condition]] = {}
-        for condition in self._module.shared(Conditions).all():
-            if self._module.heat(condition.node).rank >= Heat.STEP.rank:
-                found.setdefault(self._heat.enclosing_step(condition.node), []).append(condition)
-        return found
-
-    @cached_property
-    def counted(self) -> dict[cst.CSTNode, list[Counted]]:
-        """The counted operations in each step, by its place."""
-        found: dict[cst.CSTNode, list[Counted]] = {}
-        for counted in self._module.shared(CountedOperations).find(self._may_repeat):
-            if self._module.heat(counted.node).rank >= Heat.STEP.rank:
-                found.setdefault(self._heat.enclosing_step(counted.node), []).append(counted)
-        return found
-
-    def _may_repeat(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression may be evaluated more than once."""
-        loops, function = self._heat.enclosing_loops(node)
-        return bool(loops) or (function is not None and self._is_hot(function))
 
     def _is_hot(self, function: cst.FunctionDef) -> bool:
         return self._heat.function_heat(function).rank >= Heat.STEP.rank

@@ -21,7 +21,6 @@ from torchlint.analysis.values.semantics import arrays, devices, models, operato
 from torchlint.analysis.values.semantics.device_evidence import GRADIENT, DeviceEvidence
 from torchlint.analysis.values.stores import AttributeStores, is_own
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
-from torchlint.project.followed import ASSUMED
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
@@ -65,10 +64,7 @@ class Evaluator:
         found = handler(self, node)
         followed = self.code.followed.tensor(node)
         if followed is not None:
-            known, found = found, as_followed(found, followed, node)
-            changes = (found.kind, found.device) != (known.kind, known.device)
-            if followed.endswith(ASSUMED) and changes:
-                self.code.followed.assume(node)
+            found = as_followed(found, followed, node)
         return bounded(found) if found.elements is not None or found.element is not None else found
 
     # -- names -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Decides whether a call of ``empty_cache`` runs in every step and serves no purpose there."""
+"""Decides whether a call of ``empty_cache`` in a step serves no purpose there."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import libcst as cst
 from torchlint.analysis.things.cuda.guards import CudaGuards
 from torchlint.analysis.things.move import Moves
 from torchlint.analysis.values.lattice import Kind
-from torchlint.model import Heat
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.scopes.guards import Guard
 
-# A step with one of these words in its names moves models in and out, shares the device, or measures memory.
+# A function with one of these words in its names moves models in and out, shares the device, or measures memory.
 _REASONS = frozenset(
     "offload offloaded offloading onload unload reload swap sleep wake vllm sglang colocate reset_peak_memory_stats "
     "reset_max_memory_allocated reset_accumulated_memory_stats".split()
@@ -34,56 +33,24 @@ class Clearing:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._holding: dict[cst.CSTNode, bool] = {}
 
     def is_wasted(self, call: cst.CSTNode) -> bool:
-        """Whether the call runs in every step, and nothing in the step shows why the memory must be released."""
-        return not self._after_failure(call) and self._in_every_step(call, frozenset())
-
-    def _in_every_step(self, node: cst.CSTNode, seen: frozenset[cst.CSTNode]) -> bool:
-        """Whether a node runs in every step, under no condition except that an accelerator is available."""
-        if self._module.heat(node).rank < Heat.STEP.rank or node in seen:
+        """Whether the call is under no condition, and nothing in its function shows why the memory must be released."""
+        loops = (around for around in self._module.ancestors(call) if isinstance(around, (cst.For, cst.While)))
+        place = self._module.function_of(call) or next(loops, self._module.tree)
+        if self._after_failure(call) or self._has_reason(place):
             return False
-        place = self._module.heat_analysis.enclosing_step(node)
-        if not all(self._always_holds(guard, place) for guard in self._module.guards(node, stop=place)):
-            return False
-        if self._has_reason(place) or self._holds_steps(place):
-            return False
-        if not isinstance(place, cst.FunctionDef):
-            return True
-        sites = self._module.functions.callers(place).sites
-        return not sites or any(self._in_every_step(site.call, seen | {node}) for site in sites)
-
-    def _holds_steps(self, place: cst.CSTNode) -> bool:
-        """Whether a loop or function runs another loop over batches each time, as an epoch does."""
-        if place not in self._holding:
-            self._holding[place] = False  # for recursive functions
-            inside = (*self._module.within(place, cst.For), *self._module.within(place, cst.Call))
-            is_throttled = self._module.heat_analysis.is_throttled
-            self._holding[place] = any(
-                self._leads_to_steps(node) for node in inside if node is not place and not is_throttled(node, place)
-            )
-        return self._holding[place]
-
-    def _leads_to_steps(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.For):
-            return self._module.heat_analysis.iterates_batches(node.iter)
-        function = self._module.functions.callee(node) if isinstance(node, cst.Call) else None
-        return function is not None and self._holds_steps(function)
+        return all(self._always_holds(guard, place) for guard in self._module.guards(call, stop=place))
 
     def _always_holds(self, guard: Guard, place: cst.CSTNode) -> bool:
-        """Whether a guard checks for an accelerator, or guards the whole step."""
+        """Whether a guard is no condition, checks for an accelerator, or guards the whole step."""
         if guard.kind in ("try", "decorator") or isinstance(guard.node, (cst.Assert, cst.While)):
             return True
-        if guard.kind != "test" or guard.condition is None:
+        condition = guard.condition if guard.kind == "test" else None
+        if condition is None:
             return False
-        return self._checks_for_accelerator(guard) or self._guards_step(guard, place)
-
-    def _checks_for_accelerator(self, guard: Guard) -> bool:
-        assert guard.condition is not None
-        if self._module.shared(CudaGuards).implies_cuda(guard.condition, guard.holds):
+        if self._module.shared(CudaGuards).implies_cuda(condition, guard.holds) or self._guards_step(guard, place):
             return True
-        condition = guard.condition
         return guard.holds and isinstance(condition, cst.Call) and self._module.qualified(condition.func) in _AVAILABLE
 
     def _guards_step(self, guard: Guard, place: cst.CSTNode) -> bool:
@@ -94,7 +61,7 @@ class Clearing:
         return any(other.node is guard.node and other.holds is guard.holds for other in around)
 
     def _has_reason(self, place: cst.CSTNode) -> bool:
-        """Whether the step moves models to the host, deletes them, shares the device, or measures memory."""
+        """Whether the function moves models to the host, deletes them, shares the device, or measures memory."""
         names = {name.value.lower() for name in self._module.within(place, cst.Name)}
         words = names | {word for name in names for word in name.split("_")}
         return (

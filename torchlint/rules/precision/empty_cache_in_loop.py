@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.following import EMPTYING
+from torchlint.knowledge.forms import EMPTIED
 from torchlint.model import Heat, Recipe, Severity
-from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
-EMPTYING = tuple(
-    f"torch.{owner}.empty_cache"
-    for owner in ("cuda", "cuda.memory", "accelerator", "accelerator.memory", "mps", "xpu", "xpu.memory")
-)
+    from torchlint.analysis.syntax.followed import Seen
 
 
 class EmptyCacheInLoop(Rule):
@@ -24,8 +20,9 @@ class EmptyCacheInLoop(Rule):
     summary = "Cached memory is returned to the driver in every step"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.HOT,)
+    needs = ()
     layout = False
+    about_evaluation = True
     recipe = Recipe(
         "function-calls",
         "finding",
@@ -35,25 +32,23 @@ class EmptyCacheInLoop(Rule):
         functions=EMPTYING,
     )
 
-    @on.call(*EMPTYING)
-    def empties(self, node: cst.Call) -> None:
-        """Check a call of ``empty_cache``."""
-        from torchlint.rules.precision._clearing import Clearing
+    @on.form(EMPTIED)
+    def empties(self, seen: Seen) -> None:
+        """Check a call of ``empty_cache`` in a step."""
+        import libcst as cst
 
-        module = self.module
-        clearing = module.shared(Clearing)
-        if module.in_test(node) or not clearing.is_wasted(node):
-            return
-        from torchlint.analysis.things.step import Steps
+        from torchlint.rules.precision._clearing import Clearing
         from torchlint.rules.precision._fixes import without_call
 
-        trains = module.every_step(node)
-        step = module.shared(Steps).around(node).in_words
+        module, call = self.module, cst.ensure_type(seen.node, cst.Call)
+        clearing = module.shared(Clearing)
+        if seen.event.option or module.in_test(call) or not clearing.is_wasted(call):
+            return
         self.report(
-            node,
-            f"`{module.code(node)}` returns cached memory in every {step}, which the next one must allocate again: "
-            "remove it; against fragmentation, set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`",
-            severity=Severity.WARNING if trains and not clearing.is_explained(node) else Severity.INFO,
+            call,
+            f"`{module.code(call)}` returns cached memory {seen.event.when}, which is then allocated "
+            "again: remove it; against fragmentation, set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`",
+            severity=Severity.WARNING if seen.event.is_in_steps and not clearing.is_explained(call) else Severity.INFO,
             heat=Heat.STEP,
-            fix=without_call(module, node),
+            fix=without_call(module, call),
         )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from torchlint.analysis.heat.heat import COMPREHENSIONS
-from torchlint.analysis.syntax.calls import method
+from torchlint.analysis.syntax.calls import method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.read import Read
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
+from torchlint.knowledge.synchronization import PARAMETER_METHODS
 from torchlint.model import Edit, Fix, Safety
-from torchlint.rules.synchronization._elements import ElementReads
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -39,33 +38,49 @@ def without_validation(module: SourceModule, call: cst.Call) -> Fix:
 
 
 @or_none
-def read_once(module: SourceModule, found: ElementReads) -> Fix:
+def read_once(module: SourceModule, node: cst.BaseExpression) -> Fix:
     """Replace ``[v.item() for v in t]`` by ``t.tolist()``, or read a sum over parameters once, after the loop."""
-    if len(found.reads) != 1:
+    loops, _ = module.heat_analysis.enclosing_loops(node)
+    if not loops or not isinstance(node, cst.Call) or len(module.followed.events_in(loops[0])) != 1:
         raise Unfixable
-    read = found.reads[0]
-    if found.kind in ("elements", "iterations") and isinstance(found.loop, COMPREHENSIONS):
-        return _read_as_list(module, found.loop, read)
-    if found.kind in ("parameters", "gradients"):
-        return _sum_on_device(module, found, read)
-    raise Unfixable
+    loop, tensor = loops[0], receiver(node) or positional(node, 0)
+    if tensor is None:
+        raise Unfixable
+    found = _Read(node, tensor, loop)
+    return _sum_on_device(module, found) if _visits_parameters(module, found) else _read_as_list(module, found)
 
 
-def _read_as_list(module: SourceModule, loop: cst.CSTNode, read: Read) -> Fix:
+class _Read(NamedTuple):
+    """A read of a tensor in a loop."""
+
+    node: cst.Call
+    tensor: cst.BaseExpression
+    loop: cst.CSTNode
+
+
+def _visits_parameters(module: SourceModule, read: _Read) -> bool:
+    """Whether the loop goes through parameters, or the read is about a gradient."""
+    over = read.loop.for_in.iter if isinstance(read.loop, COMPREHENSIONS) else getattr(read.loop, "iter", None)
+    gradients = module.attributes_named("grad", read.node)
+    return bool(gradients) or (over is not None and any(method(n) in PARAMETER_METHODS for n in descendants(over)))
+
+
+def _read_as_list(module: SourceModule, read: _Read) -> Fix:
+    loop = read.loop
     if not isinstance(loop, (cst.ListComp, cst.GeneratorExp)) or not _is_plain_read(loop, read):
         raise Unfixable
     editor = module.shared(Editor)
     tensor = module.value(loop.for_in.iter)
     if tensor.kind is not Kind.TENSOR or (isinstance(loop, cst.GeneratorExp) and not _is_consumed(module, loop)):
         raise Unfixable
-    if isinstance(read.node, cst.Call) and not _gives_same_number(module, read.node, tensor.dtype):
+    if not _gives_same_number(module, read.node, tensor.dtype):
         raise Unfixable
     flat = "" if tensor.rank == 1 else ".flatten()"
     edit = editor.replace_inside(loop, f"{editor.receiver(loop.for_in.iter)}{flat}.tolist()")
     return Fix("read the whole tensor once, with `.tolist()`", Safety.UNSAFE, (edit,), _NESTED)
 
 
-def _is_plain_read(loop: cst.ListComp | cst.GeneratorExp, read: Read) -> bool:
+def _is_plain_read(loop: cst.ListComp | cst.GeneratorExp, read: _Read) -> bool:
     """Whether a comprehension is ``v.item() for v in t``, without a condition or a second loop."""
     single = not loop.for_in.ifs and loop.for_in.inner_for_in is None and loop.for_in.asynchronous is None
     target = loop.for_in.target
@@ -91,24 +106,24 @@ def _is_consumed(module: SourceModule, loop: cst.GeneratorExp) -> bool:
     return call is not None and module.qualified(call.func) in {f"builtins.{name}" for name in whole}
 
 
-def _sum_on_device(module: SourceModule, found: ElementReads, read: Read) -> Fix:
+def _sum_on_device(module: SourceModule, read: _Read) -> Fix:
     """Add up the terms on the device, and read the sum once."""
-    if not isinstance(read.node, cst.Call) or method(read.node) != "item" or read.node.args:
+    if method(read.node) != "item" or read.node.args:
         raise Unfixable
     editor = module.shared(Editor)
     attribute = read.node.func
     assert isinstance(attribute, cst.Attribute)
     kept = editor.replace_inside(attribute.attr, "detach")
     title = "add up on the device, and read the sum once"
-    if isinstance(found.loop, cst.For):
-        return Fix(title, Safety.UNSAFE, (kept, _read_after(module, found.loop, read)), _SUM)
-    call = module.call_with_argument(found.loop)
+    if isinstance(read.loop, cst.For):
+        return Fix(title, Safety.UNSAFE, (kept, _read_after(module, read.loop, read)), _SUM)
+    call = module.call_with_argument(read.loop)
     if call is None or module.qualified(call.func) != "builtins.sum" or len(call.args) != 1:
         raise Unfixable
     return Fix(title, Safety.UNSAFE, (kept, *editor.wrap(call, "float(", ")")), _SUM)
 
 
-def _read_after(module: SourceModule, loop: cst.For, read: Read) -> Edit:
+def _read_after(module: SourceModule, loop: cst.For, read: _Read) -> Edit:
     """Insert ``total = float(total)`` after the loop that contains ``total += p.norm().item() ** 2``."""
     statement = module.statement_of(read.node)
     if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):

@@ -21,6 +21,7 @@ from torchlint.model import (
     UNUSED_SUPPRESSION,
     FileResult,
     Finding,
+    Fix,
     Problem,
 )
 from torchlint.prefilter import concepts
@@ -29,7 +30,7 @@ from torchlint.project.facts import FileFacts
 from torchlint.project.followed import BATCHES
 from torchlint.project.merged import Project
 from torchlint.project.view import ProjectView, Query, query_digest
-from torchlint.rule import is_core
+from torchlint.rule import Rule, is_core
 from torchlint.run.linting import failures
 from torchlint.run.linting.fingerprints import fingerprinted, with_fingerprints
 from torchlint.run.linting.screened import Screened, screened
@@ -39,7 +40,6 @@ from torchlint.text.lines import with_line_feeds
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule, SyntaxProblem
     from torchlint.project.followed import Range
-    from torchlint.rule import Rule
     from torchlint.run.linting.suppress import Suppressions
 
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # prefilters cannot read it, and Python does not accept it
@@ -90,7 +90,7 @@ class _File:
         self.findings: list[Finding] = []
         self.said: Sequence[Finding] = ()  # by rules, also what comments suppress
         self.contradicted: Collection[Range] = ()  # places of events that do not happen
-        self.required: Collection[Range] = ()  # and of reads that the host needs
+        self.fixes: dict[Range, Fix] = {}  # of events that rules report
         self.problems: list[Problem] = []
         self.suppressed = 0
         self.running: type[Rule] | None = None
@@ -185,6 +185,8 @@ def _assume_what_is_followed(text_index: TextIndex, view: ProjectView) -> None:
             text_index.assume(concept)
     if any(event.origin in BATCHES for event in followed.events):
         text_index.assume(concepts.LOADERS)
+    for event in followed.events:
+        text_index.assume(concepts.seen(event.form))
 
 
 def unfinished(path: str, over: str, config: Config, facts: FileFacts, running: type[Rule] | None = None) -> Analysis:
@@ -207,7 +209,7 @@ def _analyzed(file: _File, data: bytes, text_index: TextIndex, *, exhaustive: bo
     suppressions = _scanned(text) if file.screened.may_suppress else None
     if suppressions is not None and suppressions.skip_file:
         return file.result()
-    if file.screened.parses:
+    if file.screened.parses or file.view.followed().events:
         if len(data) > limits.LIGHT_BYTES:
             from torchlint.text import size
 
@@ -237,7 +239,7 @@ def _add_seen(file: _File, text: str, suppressions: Suppressions | None) -> None
     from torchlint.run.linting.seen import findings
 
     on = [rule for rule in file.every_rule if rule.id in file.active]
-    found = findings(events, file.path, text, on, file.said, file.contradicted, file.required)
+    found = findings(events, file.path, text, on, file.said, file.contradicted, file.fixes)
     _keep_all(file, found, text, suppressions)
 
 
@@ -300,10 +302,26 @@ def _run_rules(module: SourceModule, file: _File) -> list[Finding]:
     if file.view.followed().events:
         from torchlint.analysis.contradictions import Contradictions
 
-        file.contradicted, file.required = module.shared(Contradictions).places, frozenset(module.followed.required)
+        file.contradicted = module.shared(Contradictions).places
+        _fix_events(module, file)
     if file.screened.needs_facts:
         _collect_facts(file, module)
     return found
+
+
+def _fix_events(module: SourceModule, file: _File) -> None:
+    """What rules make of the places of events that they report."""
+    from torchlint.run.linting.seen import reporting
+
+    enabled = {rule.id: rule for rule in file.every_rule if rule.id in file.active}
+    reported = [(event, rule) for event in module.followed.events if (rule := reporting(event, enabled)) is not None]
+    mended = [(event, rule) for event, rule in reported if rule.repair is not Rule.repair]
+    nodes = module.followed.expressions([event.place for event, _ in mended])
+    for event, rule in mended:
+        if (node := nodes.get(event.place)) is not None:
+            instance = rule(module, options_for(rule, file.config), file.findings.append)
+            if (fix := instance.repair(node)) is not None:
+                file.fixes[event.place] = fix
 
 
 def _concerns_file(error: BaseException, rule: type[Rule]) -> bool:

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from torchlint.catalogue.views import COUNTING
 from torchlint.knowledge import forms
-from torchlint.knowledge.forms import COPY, WAIT, Form
+from torchlint.knowledge.forms import COPY, READ, WAIT, Form
 from torchlint.project.followed import SAMPLING, FollowedEvent
 
 _BY_USE = {
     "test": "choose on the device with `torch.where`, or test every N steps",
-    "check": "let `GradScaler` skip such steps, or read it together with the loss",
-    "text": "accumulate on the device, and read after the loop or every N steps",
-    "kept": "accumulate on the device, and read after the loop or every N steps",
+    "check": "check every N steps, let `GradScaler` skip such steps, or read it together with the loss",
+    "needed": "",
+    "stop": "test every N iterations, or run a fixed number of them",
+    "size": "compute this size on the host, from what it is made of, before that is moved (`max(map(len, rows))`)",
     "index": "index with the tensor itself, or compute the position on the host before the data are moved",
+    "kept": "accumulate on the device, and read after the loop or every N steps",
+    "text": "accumulate on the device, and read after the loop or every N steps",
+    "returned": "return the tensor itself, and read after the loop or every N steps",
+    "device": "it goes back to the device: keep it there",
+    "picture": "the value is only drawn, which takes much longer than the wait",
+    "nothing": "nothing uses the result: delete it, unless the wait itself is needed",
     "": "keep it on the device, or compute it on the host before the data are moved",
+}
+_FOR_ITSELF = ("device", "picture", "nothing")  # uses that say more than how often it happens
+_BY_COUNT = {
+    "mask": "keep all elements and weight them by the mask, or select before the data are moved",
+    "indices": "use the mask itself (`torch.where` with three arguments, `masked_fill`), which needs no size",
+    "unique": "compute them before the data are moved, for example in the dataset",
+    "repeat": "pass `output_size`, if the host knows the sum",
+    "bins": "add ones into a tensor of known size with `scatter_add_`",
 }
 _STOP_TEST = "test every few steps, or one step late, for all sequences at once"
 _BY_ORIGIN = {
@@ -30,20 +46,38 @@ _ON_DEVICE = "do what is in between on the device, without both copies"
 _ON_HOST = "use the value that the host has"
 _MASKED = (forms.MASK_INDEX, forms.MASK_ASSIGNED)
 _AT_ONCE = "do this for all of them at once, and read one result"
+_ALL_READ = "read all of them at once, with `.tolist()` or `.cpu()` before the loop, or one result after it"
+_NORM = "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result"
 
 
 def repair(form: Form, event: FollowedEvent) -> str:
     """The edit that fits how often it happens, what is copied, or what a value is for."""
     if event.is_round_trip:
         return _ON_DEVICE if form.kind == COPY else _ON_HOST
-    if form.advice:
+    if form.advice and not (event.loops and form.kind == READ):
         return form.advice
     if form.kind == COPY:
         return _BY_ORIGIN[event.origin]
-    if any(event.loops):
-        return _AT_ONCE
+    if event.use in _FOR_ITSELF or (event.use == "stop" and event.phase != SAMPLING):
+        return _BY_USE[event.use]
+    if event.loops:
+        return _of_loops(form, event.loops)
     if form in _MASKED:
-        return "keep all elements and weight them by the mask, or select before the data are moved"
+        return _BY_COUNT["mask"]
     if form.kind == WAIT:
-        return ""
-    return _STOP_TEST if event.use == "test" and event.phase == SAMPLING else _BY_USE[event.use]
+        return _BY_COUNT.get(_counted(event), "")
+    return _STOP_TEST if event.use in ("test", "stop") and event.phase == SAMPLING else _BY_USE[event.use]
+
+
+def _counted(event: FollowedEvent) -> str:
+    """What a function or method counts, by its name in backquotes: the elements of a mask, labels, distinct values."""
+    name = event.what.strip("`").partition("(")[0].rpartition(".")[2]
+    counted = COUNTING.get(name)
+    return counted.kind if counted is not None else ""
+
+
+def _of_loops(form: Form, loops: tuple[str, ...]) -> str:
+    """What to do in loops inside of a step, by what they run over."""
+    if any("parameters(" in over for over in loops):
+        return _NORM
+    return _ALL_READ if form.kind == READ and not form.rules[0].startswith("TL303") else _AT_ONCE

@@ -7,6 +7,7 @@ from typing import Any
 
 from torchlint.config.options import unreadable
 from torchlint.groups import GROUPS, PREVIEW, implied_by
+from torchlint.knowledge.forms import REPORTING
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter import needs
 from torchlint.rule import CORE_PREFIX, FACTS, PROGRAMS, NoOptions, Rule, is_core, page, prefix_of
@@ -22,6 +23,7 @@ HEADINGS = (
 )
 # What rules of other packages must say; further headings are theirs to choose.
 FEWER_HEADINGS = HEADINGS[:3]
+_NO_VISITOR = "has no visitor: name a method `visit_...`, or declare it with `@on...`"
 _KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NEEDS = (
     needs.Identifiers,
@@ -44,7 +46,7 @@ def problems(rule: type[Rule]) -> list[str]:
         *_id_problems(rule),
         *_fact_problems(rule),
         *_option_problems(rule.Options),
-        *([] if rule.visitors() else ["has no visitor: name a method `visit_...`, or declare it with `@on...`"]),
+        *([] if rule.visitors() or rule.id in REPORTING else [_NO_VISITOR]),
     ]
 
 

@@ -36,11 +36,6 @@ class DeviceEvidence:
         """Whether something in the file is moved to an accelerator, be the device fixed or variable."""
         return self._values.memo.get_or_compute("on accelerator", self._uses_accelerator, False)
 
-    @property
-    def any_on_accelerator(self) -> bool:
-        """Whether tensors of the file may be on an accelerator, also where only following the programs shows that."""
-        return self.on_accelerator or bool(self._code.project.followed().tensors)
-
     def _uses_accelerator(self) -> bool:
         if any(word in self._code.text for word in FRAMEWORKS):
             return True

@@ -1,0 +1,151 @@
+"""What a finding says of what following the programs has seen: in which words, how severe, with what beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from torchlint.groups import PREVIEW, group_of
+from torchlint.knowledge.forms import COPY, Form
+from torchlint.model import Evidence, Finding, Fix, Heat, Severity, Span
+from torchlint.project.followed import ASSUMED, FollowedEvent, made_by
+from torchlint.run.linting.repairs import repair
+
+if TYPE_CHECKING:
+    from torchlint.rule import Rule
+
+_SHOWN = 60  # characters of an expression in a message
+
+
+class Told:
+    """An event that a rule reports, and further ones that are shown with it."""
+
+    def __init__(self, rule: type[Rule], form: Form, event: FollowedEvent, span: Span) -> None:
+        self.reports, self.form, self.event, self.span = rule, form, event, span
+        self.evidence: list[Evidence] = []
+        self._waits = 1
+
+    @property
+    def alike(self) -> Hashable:
+        """What waits have in common about which the same is to be done in a function; None for what stands alone."""
+        if (
+            self.form.kind == COPY
+            or not self.event.way
+            or self.event.seen
+            or self.event.is_round_trip
+            or not self._advice
+        ):
+            return None
+        return self.reports, self._severity, _how_often(self.event), self._advice
+
+    def with_more(self, other: Told) -> Told:
+        """The same with another wait, about which the same is to be done."""
+        self._waits += 1
+        self.evidence.append(Evidence(other.span.line, other.span.column, f"{other.event.what} waits too"))
+        return self
+
+    def with_neighbour(self, other: Told) -> Told:
+        """The same with what happens right behind it, or behind a wait that is shown with it."""
+        what = f"{other.event.what}, right behind, which costs little by itself"
+        self.evidence.append(Evidence(other.span.line, other.span.column, what))
+        return self
+
+    def finding(self, path: str, lines: Sequence[str], fix: Fix | None) -> Finding:
+        """The finding, in a file with these lines."""
+        from torchlint.rule import topic_of
+
+        return Finding(
+            rule=self.reports.id,
+            name=self.reports.name,
+            topic=topic_of(self.reports),
+            severity=self._severity,
+            path=path,
+            span=self.span,
+            message=self._message(path, lines),
+            heat=Heat.STEP,
+            evidence=(*_way(self.event, path, lines), *self.evidence),
+            fix=fix,
+            statement=self.event.statement,
+            step=made_by(self.event.way),
+        )
+
+    @property
+    def _severity(self) -> Severity:
+        """What it costs decides: a warning where a normal run pays for it in each step of a training or a sampler."""
+        if self.event.seen:
+            return self.reports.severity
+        return Severity.WARNING if self.event.is_costly and group_of(self.reports) != PREVIEW else Severity.INFO
+
+    @property
+    def _advice(self) -> str:
+        return repair(self.form, self.event)
+
+    def _message(self, path: str, lines: Sequence[str]) -> str:
+        event = self.event
+        copies = f"data is copied to the device {event.when}, while the host waits"
+        effect = copies if self.form.kind == COPY else f"the host waits here for the device {event.when}"
+        step, own = made_by(event.way), path.replace("\\", "/")
+        loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
+        return "".join(
+            [
+                f"{self._written(lines)}: {effect}",
+                f" (the loop in {step[0]}:{step[1]})" if step is not None and step[0] != own else "",
+                f", for each of {loops}" if loops else "",
+                f" ({self._waits} such waits)" if self._waits > 1 else "",
+                f", and {self._came}" if event.is_round_trip else "",
+                f": {self._advice}" if self._advice else "",
+                " (if this runs in a step)" if event.phase == ASSUMED else "",
+                f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
+                f" (only {event.option})" if " " in event.option else "",
+            ]
+        )
+
+    @property
+    def _came(self) -> str:
+        """Where a value has been that takes a round trip."""
+        path, line = self.event.other_copy
+        place = f"{path}:{line}" if path else "this line" if line == self.event.place[0] else f"line {line}"
+        if self.form.kind == COPY:
+            return f"what is copied was read from the device on {place}"
+        return f"what is read was copied there, unchanged, on {place}"
+
+    def _written(self, lines: Sequence[str]) -> str:
+        """The expression itself if it is short, and what it is if that does not show."""
+        first, column, last, end = self.event.place
+        code = lines[first - 1].encode()[column:end].decode() if first == last else ""
+        if not code or len(code) > _SHOWN or self.form.kind == COPY:
+            return self.event.what
+        return (
+            f"`{code}`" if "(..)" in self.form.written or "{}" in self.form.written else f"`{code}`, {self.event.what}"
+        )
+
+
+def is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) -> bool:
+    """Whether the host has just waited when it comes to the other one, so that this costs little.
+
+    They are in one statement, or nothing is between their statements, of which the first may be the header of a block
+    with the second, and they happen equally often.
+    """
+    if one.seen or other.seen or other.is_round_trip or _how_often(one) != _how_often(other):
+        return False
+    between = lines[one.statement[1] : other.statement[0] - 1]
+    before, after = (len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0]))
+    enters = before < after and lines[one.statement[1] - 1].rstrip().endswith(":")
+    return (before == after or enters) and all(not line.strip() or line.lstrip().startswith("#") for line in between)
+
+
+def _how_often(event: FollowedEvent) -> Hashable:
+    return event.form.startswith(COPY), event.phase, event.option, event.way, event.loops
+
+
+def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evidence]:
+    """The places of this file on the way from the step."""
+    for at, line, name in event.way:
+        if at == path.replace("\\", "/") and line <= len(lines):
+            column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
+            text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
+            yield Evidence(line, column, text, context=True)
+    path, line = event.other_copy
+    if event.is_round_trip and not path and line <= len(lines) and line != event.place[0]:
+        column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
+        yield Evidence(line, column, "the value is copied the other way here")
