@@ -205,3 +205,51 @@ def test_tensors_of_a_data_set_on_the_default_device_are_not_copied(tmp_path: Pa
 """
     texts = [STEP + train.format(chosen=chosen) for chosen in ("pass", "torch.set_default_device('cuda')")]
     assert [lines(tmp_path, {"train.py": text}, "TL202") for text in texts] == [[("train.py", 13, "TL202")], []]
+
+
+CHOSEN = """
+    from torch.utils.data import DataLoader
+
+    def first(data):
+        return DataLoader(data, num_workers=2{first})
+
+    def second(data):
+        return DataLoader(data, num_workers=2{second})
+
+    def chosen(data, name):
+        if name == "first":
+            return first(data)
+        return second(data)
+"""
+CHOOSING = (
+    STEP
+    + """
+    import sys
+    from loaders import chosen, first, second
+
+    def step(model, optimizer, x, y):
+        (model(x.cuda(non_blocking=True)) - y.cuda(non_blocking=True)).pow(2).mean().backward()
+        optimizer.step()
+
+    def train(model, loader):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x, y in loader:
+            step(model, optimizer, x, y)
+
+    model = nn.Linear(10, 10).cuda()
+    {trained}
+"""
+)
+TRAINED = ["train(model, chosen(data, sys.argv[1]))", "train(model, first(data)); train(model, second(data))"]
+
+
+@pytest.mark.parametrize("trained", TRAINED)
+@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, True), (False, False)])
+def test_every_loader_that_feeds_a_step_is_found_where_it_does_not_pin(
+    tmp_path: Path, trained: str, first: bool, second: bool
+) -> None:
+    pins = {True: ", pin_memory=True", False: ""}
+    loaders = CHOSEN.format(first=pins[first], second=pins[second])
+    files = {"train.py": CHOOSING.format(trained=trained), "loaders.py": loaders}
+    unpinned = [line for line, pinned in ((5, first), (8, second)) if not pinned]
+    assert lines(tmp_path, files, "TL401") == [("loaders.py", line, "TL401") for line in unpinned]

@@ -135,13 +135,13 @@ class Rule:
         fix: Fix | None = None,
         cause: str = "",
     ) -> None:
-        """Report a finding at a node, unless the node is unreachable.
+        """Report a finding at a node, unless the node is unreachable, or part of a round trip that was followed.
 
         Findings of one file with the same ``cause`` (in the plural, such as ``requests for CUDA``) are shown as one.
         A warning about waste is an info where a normal run hardly gets there, and its message says why. What rules
         about steps find is a warning where a normal run pays for it in every step of a training or a sampler.
         """
-        if self.module.never_runs(node):
+        if self.module.never_runs(node) or (self.id in _ABOUT_COPIES and self.module.followed.returns(node)):
             return
         level = bounded(severity or self.severity, self.group)
         costly = self.about_steps and level is Severity.INFO and self.module.followed.costs(node)
@@ -185,6 +185,10 @@ class Rule:
         if fix is None or not safe or not self.module.in_test(node) or self.module.every_step(node):
             return fix
         return fix._replace(safety=Safety.UNSAFE, caveat="this is a test, and the line may be what it tests")
+
+
+# Rules that say less about a copy or a read than that it is part of a round trip.
+_ABOUT_COPIES = frozenset("TL103 TL104 TL105 TL202 TL301 TL302 TL303 TL305".split())
 
 
 def prefix_of(rule_id: str) -> str:

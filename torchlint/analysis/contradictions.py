@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -19,40 +20,57 @@ from torchlint.knowledge.forms import (
     STORED_ON_HOST,
 )
 from torchlint.model import Heat
+from torchlint.project.followed import BATCHES
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-    from torchlint.project.followed import Range
+    from torchlint.project.followed import FollowedEvent, Range
 
 
 _TO_HOST = frozenset(form.key for form in (HOST_INDEX, STORED_ON_HOST, COPIED_TO_HOST))  # of what is on the CPU
 
 
-def contradicted(module: SourceModule) -> frozenset[Range]:
-    """The places of events that the file itself excludes.
+class Contradictions:
+    """The ``places`` of events that the file itself excludes.
 
     It shows that the place is never reached, that a step of the same function gets there seldom, or that what is read
     is on the CPU, or that the compiler makes a constant of an index; and what a class of the project moves may be
     anything.
     """
-    events = module.followed.events
-    nodes = module.followed.expressions([event.place for event in events])
-    found = set()
-    for event in events:
-        node = nodes.get(event.place)
-        if node is None:
-            continue
+
+    def __init__(self, module: SourceModule) -> None:
+        self._module = module
+
+    @cached_property
+    def _own_moves(self) -> bool:
+        return self._module.project.own_moves(str(binding.qualified) for binding in self._module.project_imports())
+
+    def _may_be_own(self, node: cst.BaseExpression) -> bool:
+        """Whether what is moved may be of a class of the project; the values in a comprehension are tensors."""
+        owner = receiver(node) if isinstance(node, cst.Call) else None
+        bindings = self._module.definitions(owner) if isinstance(owner, cst.Name) else ()
+        inner = bool(bindings) and all(b.kind == "loop" and not isinstance(b.statement, cst.For) for b in bindings)
+        return not inner and self._own_moves
+
+    @cached_property
+    def places(self) -> frozenset[Range]:
+        """The places."""
+        events = self._module.followed.events
+        nodes = self._module.followed.expressions([event.place for event in events])
+        every = ((event, nodes[event.place]) for event in events if event.place in nodes)
+        return frozenset(event.place for event, node in every if self._excludes(event, node))
+
+    def _excludes(self, event: FollowedEvent, node: cst.BaseExpression) -> bool:
+        module = self._module
         seldom = event.is_in_loop and module.heat(node).rank < Heat.STEP.rank
-        own = event.form == BLOCKING.key and event.origin == "batch" and module.project.own_moves()
+        own = event.form == BLOCKING.key and event.origin in BATCHES and self._may_be_own(node)
         on_host = (
             event.form.startswith(READ)
             and event.form not in _TO_HOST
             and any(_is_on_cpu(module, part) for part in _read(node))
         )
         constant = event.form in (DEVICE_INDEX.key, LISTED_INDEX.key) and module.shared(Compiled).covers(node)
-        if own or seldom or on_host or constant or module.never_runs(node):
-            found.add(event.place)
-    return frozenset(found)
+        return bool(own or seldom or on_host or constant or module.never_runs(node))
 
 
 def _read(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -52,8 +52,6 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         if loops:
             facts["loops"] = loops
     _add_cuda(module, facts)
-    if any(_is_own_move(f) for f in module.nodes_of(cst.FunctionDef, frozenset(("to",)))):
-        facts["has_custom_to"] = True
     return facts
 
 
@@ -96,10 +94,3 @@ def _device(module: SourceModule, function: cst.FunctionDef) -> str | None:
     value = module.evaluator.return_value(function)
     known = value.kind is Kind.DEVICE and value.device is not Device.UNKNOWN
     return value.device.value if known else None
-
-
-def _is_own_move(function: cst.FunctionDef) -> bool:
-    """A method ``to`` that has no parameter ``non_blocking``."""
-    params = (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)
-    named = function.name.value == "to" and bool(params) and params[0].name.value == "self"
-    return named and function.params.star_kwarg is None and all(p.name.value != "non_blocking" for p in params)

@@ -66,7 +66,7 @@ _TABLE: dict[str, Function] = {
     "gather": Function(keeps="dtype", kernel="same", only=True),
     "masked_fill": Function(keeps="dtype", takes="last", kernel="same", only=True),
     "index_fill": Function(keeps="dtype", takes="last", kernel="own"),
-    "scatter": Function(),
+    "scatter": Function(kernel="own"),
     "resize": Function("m", takes="counts", kernel="same"),
     "cat concat concatenate stack hstack vstack dstack row_stack": Function("f", kernel="same", alone=True, joins=True),
     "diag": Function(kernel="own", alone=True),
@@ -225,7 +225,7 @@ _TABLE: dict[str, Function] = {
     "squeeze_ unsqueeze_ tril_ triu_": Function("m", memory="self", alone=True),
     "masked_fill_ index_fill_": Function("m", memory="self", takes="last"),
     "resize_": Function("m", memory="self", takes="sizes"),
-    "scatter_": Function("m", memory="self", only=True),
+    "scatter_": Function("m", memory="self", kernel="own", only=True),
     "add_ sub_ mul_ div_ exp_ sin_ index_add_ index_copy_ scatter_add_ share_memory_": Function("m", memory="self"),
     # everything else
     "backward": Function("m", gives="none", only=True),

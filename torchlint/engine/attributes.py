@@ -53,6 +53,8 @@ class Attributes:
             return self._of_super(owner, name, node, scope)
         if kind is Kind.TENSOR:
             return self._of_tensor(owner, name)
+        if kind is Kind.LIBRARY and name == "__name__":
+            return constant(owner.detail.rpartition(".")[2])
         if kind is Kind.LIBRARY:
             if name == "__name__":
                 return constant(owner.detail.rpartition(".")[2])
@@ -143,7 +145,7 @@ class Attributes:
             return FLAG if name in ("is_cuda", "requires_grad") else UNKNOWN
         device = owner.device or Device.UNKNOWN
         if name in TENSOR_ATTRIBUTES:
-            return tensor(device, sure=owner.sure, origin=owner.origin)
+            return tensor(device, sure=owner.sure, origin=owner.origin if name != "grad" else None)
         in_place = name.endswith("_") or (owner.sure and name.startswith(("new_", "logical_", "bitwise_")))
         if name in METHODS or name in _OF_DICTS or in_place:
             return Value(Kind.METHOD, name, receiver=owner)

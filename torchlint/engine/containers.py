@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.frames import Scope
+from torchlint.engine.origins import overwrite, read_among
 from torchlint.engine.state import Left, Returned, State
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -20,8 +21,10 @@ from torchlint.engine.values import (
     UNKNOWN,
     Device,
     Kind,
+    Origin,
     Value,
     collection,
+    computed,
     leaves,
     sequence,
     tensor,
@@ -114,8 +117,10 @@ class Containers:
                 owner.device or Device.UNKNOWN,
                 sure=owner.sure or len(indices) > 1 or by_name,
                 detail=owner.detail if not by_name else None,
-                origin=owner.origin,
+                origin=_origin_of_part(owner, indices),
             )
+        if owner.kind is Kind.ARRAY:
+            return Value(Kind.ARRAY, origin=_origin_of_part(owner, indices))
         if owner.kind is Kind.INSTANCE:
             return self._item_of_instance(owner, index, node, scope)
         return self._plain_item(owner, index)
@@ -215,6 +220,8 @@ class Containers:
     def _assign_field(self, owner: Value, name: str, value: Value) -> None:
         if owner.kind is Kind.INSTANCE:
             held = owner.target.fields.get(name)
+            if value.origin is not None and value.origin.kind == "uploaded":
+                value = value.overwritten()  # perhaps by something else, later
             self._state.set_field(owner.target, name, value if value.kind is not Kind.UNKNOWN else join(value, held))
         elif owner.kind is Kind.CLASS:
             owner.target.fields[name] = join(value, owner.target.fields.get(name))
@@ -262,12 +269,22 @@ class Containers:
         if on_host:
             if any(leaf.kind is Kind.TENSOR and leaf.device is Device.ACCELERATOR for leaf in leaves(value)):
                 state.happen(node, scope, forms.STORED_ON_HOST)
+                self._holds(owner, state.origin("read", node), node, scope)
+            elif (read := read_among([value])) is not None:
+                self._holds(owner, read, node, scope)
         elif owner.device is Device.ACCELERATOR and value.kind is Kind.TENSOR and value.device is Device.HOST:
             state.happen(node, scope, forms.STORED_ON_DEVICE, value.origin)
         elif owner.device is Device.ACCELERATOR and value.kind is Kind.ARRAY and not _selects_one(index):
             state.happen(node, scope, forms.STORED_ARRAY, value.origin)
         elif index.detail == MASK and all(map(state.is_on_device, (owner, index, value))):
             state.happen(node, scope, forms.MASK_ASSIGNED)
+        if not on_host:
+            overwrite(node.value, owner, scope)
+
+    def _holds(self, owner: Value, read: Origin, node: ast.Subscript, scope: Scope) -> None:
+        """A buffer of the host has content of the device from now on."""
+        if isinstance(node.value, ast.Name):
+            scope.set(node.value.id, owner.with_origin(read))
 
 
 def is_loader(value: Value) -> bool:
@@ -281,6 +298,14 @@ def is_loader(value: Value) -> bool:
 
 def _part(value: Value) -> Value:
     return tensor(value.device or Device.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin)
+
+
+def _origin_of_part(owner: Value, indices: list[Value | None]) -> Origin | None:
+    """Where a part comes from; what is selected by something on the device, the host does not have."""
+    on_device = owner.device is Device.ACCELERATOR
+    if on_device and any(index is not None and index.device is Device.ACCELERATOR for index in indices):
+        return computed(owner.origin)
+    return (None if on_device else read_among(indices)) or owner.origin
 
 
 def _field(owner: Value, index: Value | None) -> Value:

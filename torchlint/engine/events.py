@@ -38,12 +38,28 @@ class Occurrence(NamedTuple):
         return self.event.path, getattr(self.event.node, "lineno", 0)
 
     def origin(self, frequency: Frequency) -> str:
-        """What is copied: a ``batch``, an ``array``, what was ``read`` before, ``made`` in the step or ``constant``."""
+        """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
-        if origin is None or origin.kind != "made":
+        if origin is not None and origin.kind == "batch" and origin.pins is not None:
+            return "pinned" if origin.pins else "pageable"
+        if origin is None or origin.kind not in ("made", "read"):
             return origin.kind if origin is not None else ""
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
-        return "made" if in_step else "constant"
+        return origin.kind if in_step else "constant"
+
+    def other_copy(self, frequency: Frequency) -> tuple[str, int]:
+        """The copy that this one takes back, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
+        origin = self.event.origin
+        if origin is None or origin.frame.module.library or origin.kind != _OPPOSITE.get(self.event.form.kind):
+            return "", 0
+        own, others = (frequency.step_of(*at) for at in ((self.frame, self.region), (origin.frame, origin.region)))
+        if origin.kind == "read" and own is not others:
+            return "", 0  # what an earlier loop has gathered
+        path = origin.frame.module.path
+        return path if path != self.event.path else "", getattr(origin.node, "lineno", 0)
+
+
+_OPPOSITE = {forms.COPY: "read", forms.READ: "uploaded"}  # what a copy of each kind takes back
 
 
 def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
@@ -117,6 +133,7 @@ def events_of_files(
                 tuple(frequency.way(one.frame, one.region)),
                 tuple(map(iterated, frequency.loops(one.frame, one.region))),
                 sources[path].use(node) if one.event.form.kind == forms.READ else "",
+                other_copy=one.other_copy(frequency),
             )
         )
     return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from torchlint.engine.conditions import off, truth
 from torchlint.engine.frames import Function, Scope
 from torchlint.engine.operations import compared, identical, is_foreign, operate
+from torchlint.engine.origins import read_among
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -294,7 +295,10 @@ class Expressions:
             found = operate(left, right, None)
             unknown = any(value.kind is Kind.UNKNOWN for value in (left, *others))
             sure = (found.sure and not unknown) or (left.sure and left.kind is Kind.TENSOR)
-            return tensor(found.device or Device.UNKNOWN, sure=sure, detail=MASK)
+            return tensor(found.device or Device.UNKNOWN, sure=sure, detail=MASK, origin=read_among([found]))
+        read = read_among([left, right])
+        if read is not None and Kind.ARRAY in (left.kind, right.kind):
+            return Value(Kind.ARRAY, origin=read)
         return compared(left, right, operation, len(others))
 
     def _contained(self, left: Value, right: Value, node: ast.Compare, scope: Scope) -> Value:

@@ -10,8 +10,7 @@ from torchlint.engine.events import Occurrence, events_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.state import State
-from torchlint.engine.values import Origin
-from torchlint.knowledge import forms
+from torchlint.knowledge.forms import BY_LIBRARY, COPY
 from torchlint.program.modules import Module
 from torchlint.project.followed import (
     ASSUMED,
@@ -38,7 +37,7 @@ def known_of_files(
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
+    unusual, feeds = _unusual(state, frequency, modules), _feeds(frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     events = events_of_files(happened, frequency, modules, state.reached if reached is not None else None)
     unfollowed = _unfollowed(state)
@@ -51,13 +50,12 @@ def known_of_files(
             tuple(sorted(tensors[path].items())),
             tuple(step for _, (_, step) in sorted(steps[path].items())),
             tuple(sorted(unusual[path])),
-            tuple(sorted(copies[path].items())),
             tuple(sorted(feeds[path].values())),
             reached[path] if reached is not None else None,
             events=tuple(sorted(events.get(path, ()))),
             unfollowed=unfollowed.get(path, Unfollowed()),
         )
-        for path in sorted({*tensors, *steps, *unusual, *copies, *feeds, *events, *unfollowed, *(reached or ())})
+        for path in sorted({*tensors, *steps, *unusual, *feeds, *events, *unfollowed, *(reached or ())})
     }
 
 
@@ -162,49 +160,27 @@ def _unfollowed(state: State) -> dict[str, Unfollowed]:
     }
 
 
-# -- copies ----------------------------------------------------------------------------------------
+# -- loaders ---------------------------------------------------------------------------------------
 
 
-def _copies(
-    frequency: Frequency,
-) -> tuple[dict[str, dict[Range, str]], dict[str, dict[Range, FollowedFeed]]]:
-    """The calls that copy batches and arrays in every step while the host waits, and the loaders of these batches."""
-    copies: dict[str, dict[Range, str]] = defaultdict(dict)
-    nodes: dict[tuple[str, ast.expr], set[str]] = defaultdict(set)  # with the kinds of what they copy in every step
+def _feeds(frequency: Frequency) -> dict[str, dict[Range, FollowedFeed]]:
+    """The loaders whose batches are copied in every step, by file."""
     feeds: dict[str, dict[Range, FollowedFeed]] = defaultdict(dict)
-    origins: dict[ast.AST, set[Origin | None]] = defaultdict(set)  # of all that they ever copy
     for frame in frequency.frames:
         for (kind, place), event in frame.events.items():
-            if kind == "copy":
-                origins[event.node].add(event.origin)
-            origin, often = event.origin, frequency.of(frame, place.region)
-            seldom = often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE
-            if kind != "copy" or origin is None or seldom or not isinstance(event.node, ast.expr):
+            if kind != COPY or event.origin is None or event.origin.kind != "batch":
                 continue
-            if origin.kind == "batch" and isinstance(origin.node, ast.Call) and not origin.frame.module.library:
-                by = event.what if event.form is forms.BY_LIBRARY else ""
-                feed = FollowedFeed(range_of(origin.node), event.path, place.line, often.phase.value, by)
-                known = feeds[origin.frame.module.path].setdefault(feed.place, feed)
-                if known.phase != Phase.TRAINING.value:
-                    feeds[origin.frame.module.path][feed.place] = feed
-            if event.form is forms.BLOCKING:
-                nodes[event.path, event.node].add(origin.kind)
-    for (path, node), kinds in nodes.items():
-        what = _copied(kinds, origins[node])
-        if what is not None:
-            copies[path][range_of(node)] = what
-    return copies, feeds
-
-
-def _copied(kinds: Collection[str], origins: Collection[Origin | None]) -> str | None:
-    """What a place copies, as ``FollowedFile`` names it; None if that may be anything."""
-    every = {(origin.kind, origin.pins) if origin is not None else None for origin in origins}
-    if "batch" in kinds:
-        return "pinned batch" if every == {_PINNED} else "pageable batch" if every == {_PAGEABLE} else "batch"
-    return "array" if "array" in kinds else "made" if every == {("made", None)} else None
-
-
-_PINNED, _PAGEABLE = ("batch", True), ("batch", False)
+            often = frequency.of(frame, place.region)
+            if often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE:
+                continue
+            by = event.what if event.form is BY_LIBRARY else ""
+            for loader in event.origin.every:
+                if isinstance(loader.node, ast.Call) and not loader.frame.module.library:
+                    known = feeds[loader.frame.module.path]
+                    feed = FollowedFeed(range_of(loader.node), event.path, place.line, often.phase.value, by)
+                    if known.setdefault(feed.place, feed).phase != Phase.TRAINING.value:
+                        known[feed.place] = feed
+    return feeds
 
 
 # -- what a normal run does not get to -------------------------------------------------------------

@@ -293,7 +293,7 @@ class Frequency:
 
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""
-        step = next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)
+        step = self.step_of(frame, region)
         return step is not None and _samples(step)
 
     def decodes(self, frame: Frame, region: Region) -> bool:
@@ -314,6 +314,10 @@ class Frequency:
         loops = (f for f in self.frames if any(_samples(r) and self.is_step(f, r) for r in f.regions.values()))
         marked = (f for f in self.frames if any(kind == "decode" for kind, _ in f.marks))
         return self._closure([*loops, *marked], _anywhere)
+
+    def step_of(self, frame: Frame, region: Region) -> Region | None:
+        """The loop that makes the steps in which a region of a frame runs."""
+        return next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)
 
     def loops(self, frame: Frame, region: Region) -> list[ast.AST]:
         """The loops around a region inside of the step, outermost first."""

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from torchlint.engine.origins import of_operands
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -24,7 +25,6 @@ from torchlint.engine.values import (
     Option,
     Value,
     collection,
-    computed,
     constant,
     sequence,
     tensor,
@@ -138,7 +138,7 @@ def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Va
         Device.ACCELERATOR if on_device else tensors[0].device or Device.UNKNOWN,
         sure=all(v.sure for v in tensors) if known else any(v.sure for v in tensors),
         detail=MASK if masks else None,
-        origin=computed(next((value.origin for value in tensors if value.origin), None)),
+        origin=None if on_device else of_operands([left, right]),
     )
 
 

@@ -156,12 +156,12 @@ class State:
         """The host uses the content of every tensor in a value."""
         for leaf in leaves(value):
             if self.is_on_device(leaf):
-                self.happen(node, scope, form, name=name)
+                self.happen(node, scope, form, leaf.origin, name=name)
 
     def waits(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host waits for a tensor, if it is one on the accelerator."""
         if self.is_on_device(value):
-            self.happen(node, scope, form, name=name)
+            self.happen(node, scope, form, value.origin, name=name)
 
     def mark(self, kind: str) -> None:
         """Record that a model, ``backward``, an optimizer or an environment is called here, or a batch is taken."""

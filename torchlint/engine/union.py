@@ -22,6 +22,7 @@ from torchlint.engine.values import (
 )
 
 _MEMBERS, _CLASSES = 12, 32  # of a union: of objects, of classes and functions
+_COPIED = ("read", "uploaded")  # origins
 _KEYS = 8  # fields and items that distinguish containers
 _NO_TENSORS = frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG})  # constants are what totals begin with
 _PREFERRED = {
@@ -130,10 +131,20 @@ def _tensors(one: Value, other: Value) -> Value:
 
 
 def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
-    """One of two origins; whether a loader pins it is known only if that is so of both."""
-    if one is None or other is None or one.pins is other.pins:
+    """One of two origins, or both loaders; whether they pin a batch is known only if that is so of both.
+
+    What may also come from elsewhere was not certainly copied to the host or the device.
+    """
+    for this, that in ((one, other), (other, one)):
+        if this is not None and this.kind in _COPIED and (that is None or that.kind != this.kind):
+            return that
+    if one is None or other is None or one is other:
         return one or other
-    return one._replace(pins=None)
+    if one.kind == other.kind == "batch":
+        known = {origin.node for origin in one.every}
+        more = tuple(origin._replace(others=()) for origin in other.every if origin.node not in known)
+        one = one._replace(others=(*one.others, *more)[:_MEMBERS])
+    return one if one.pins is other.pins else one._replace(pins=None)
 
 
 def _constants(one: Value, other: Value) -> Value:
@@ -184,13 +195,20 @@ def key(value: Value, depth: int = 2) -> Hashable:
         plain = isinstance(value.detail, (str, bool)) or value.detail is None
         return kind, value.detail if plain else "number", value.sure
     if kind is Kind.TENSOR:
-        origin = (value.origin.kind, value.origin.pins) if value.origin else None
-        return kind, value.detail, value.device, value.sure, origin
+        return kind, value.detail, value.device, value.sure, _key_of_origin(value.origin)
     if kind in PLAIN:
         return kind, value.rarely, value.device
     if kind in (Kind.LIBRARY, Kind.PACKAGE, Kind.LIBRARY_MODULE, Kind.UNKNOWN):
         return kind, value.detail
     return _key_of_container(value, depth)
+
+
+def _key_of_origin(origin: Origin | None) -> Hashable:
+    """What distinguishes origins: that of a batch decides which loader feeds the device."""
+    if origin is None:
+        return None
+    loaders = frozenset(id(each.node) for each in origin.every) if origin.kind == "batch" else None
+    return origin.kind, origin.pins, loaders
 
 
 def _key_of_container(value: Value, depth: int) -> Hashable:

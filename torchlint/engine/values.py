@@ -67,8 +67,9 @@ class Counted(Enum):
 class Origin(NamedTuple):
     """Where content of the host was made: ``made``, an ``array``, ``read`` from the device, or a loader's ``batch``.
 
-    ``computed`` is what the host makes of a batch. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`.
-    ``pins``: whether the loader of a batch pins it; None if that is not known.
+    ``computed`` is what the host makes of a batch, ``uploaded`` content of the device that was copied there, and that
+    the host has as well. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`. ``pins``: whether the loader
+    of a batch pins it; None if that is not known. ``others`` are other loaders that the batch may come from.
     """
 
     kind: str
@@ -76,11 +77,22 @@ class Origin(NamedTuple):
     region: Any
     node: ast.AST
     pins: bool | None = None
+    others: tuple[Origin, ...] = ()
+
+    @property
+    def every(self) -> tuple[Origin, ...]:
+        """This one and the others."""
+        return self, *self.others
 
 
 def computed(origin: Origin | None) -> Origin | None:
-    """The origin of what is computed on the host from something: a ``batch`` that is converted is none any more."""
-    return origin._replace(kind="computed") if origin is not None and origin.kind == "batch" else origin
+    """The origin of what is computed from something: a ``batch`` that is converted is none any more.
+
+    The host does not have what is computed from what was ``uploaded``.
+    """
+    if origin is None or origin.kind == "uploaded":
+        return None
+    return origin._replace(kind="computed") if origin.kind == "batch" else origin
 
 
 class Option(NamedTuple):
@@ -138,6 +150,14 @@ class Value:
     def certain(self) -> Value:
         """This tensor, known to be one."""
         return self._copy(sure=True)
+
+    def overwritten(self) -> Value:
+        """This value with other content, which comes from nowhere in particular."""
+        return self.with_origin(None)
+
+    def with_origin(self, origin: Origin | None) -> Value:
+        """This value with content that comes from somewhere else."""
+        return self._copy(origin=origin)
 
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from torchlint.catalogue.functions import FUNCTIONS
 from torchlint.catalogue.views import CASTS, REDUCING
 
 
@@ -201,3 +202,8 @@ WRITING_FUNCTIONS = frozenset(
     "cv2.normalize".split()
 )
 CONSTANTS = frozenset("numpy.pi numpy.e numpy.inf numpy.nan math.pi math.e math.inf math.nan math.tau".split())
+# Functions and methods of NumPy that torch also has, with the same or another name, and with a kernel of the device.
+ON_DEVICE = frozenset(name for name, function in FUNCTIONS.items() if function.kernel in ("same", "own")) | frozenset(
+    "absolute array ascontiguousarray astype ceil copy divide equal expand_dims float16 float32 float64 fliplr flipud "
+    "greater int64 less log2 multiply nan_to_num negative ones_like power prod rot90 subtract zeros_like".split()
+)

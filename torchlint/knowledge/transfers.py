@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from torchlint.catalogue.functions import FUNCTIONS
 from torchlint.catalogue.views import (
-    ENLARGING,
     METADATA,
-    ON_DEVICE,
     PASSIVE,
-    SHAPES,
     SHARING,
     functions,
     methods,
 )
 
-# Functions and methods that draw random numbers, and for which a device has kernels.
-DRAWING = ON_DEVICE & {name for name, function in FUNCTIONS.items() if function.draws}
 FUNCTIONAL = frozenset(
     f"torch.nn.functional.{name}"
     for name, function in FUNCTIONS.items()
@@ -48,11 +43,6 @@ INTENT = (
 EXPORTING = frozenset(
     {"torch.onnx.is_in_onnx_export", "torch.jit.is_tracing", "torch.compiler.is_exporting", "torch.export.is_exporting"}
 )
-# Methods that only change the shape of a value.
-FORM_METHODS = (SHAPES - ENLARGING) | {"numpy"}
-# Names of tables that are indexed with a value from the device.
-NUMPY_TABLES = frozenset({"numpy.eye", "numpy.identity", "numpy.arange"})
-
 # The names of the objects that run Accelerate and Fabric, and their methods whose results, from all processes, are on
 # the device of the argument.
 RUNNERS = frozenset({"accelerator", "fabric"})

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import is_loader
+from torchlint.engine.origins import overwrite, read_among
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
     NUMBER,
@@ -24,6 +25,7 @@ from torchlint.engine.values import (
 )
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
+from torchlint.knowledge.arrays import ON_DEVICE as NUMPY_NAMES
 from torchlint.libraries.builtins import pairs
 from torchlint.libraries.loaders import Loaders
 from torchlint.libraries.options import Options
@@ -177,14 +179,15 @@ class Others:
     # -- other libraries ---------------------------------------------------------------------------
 
     def _numpy(self, given: Arguments) -> Value:
-        origin = None
+        read = None
         for value in given.all:
             for leaf in leaves(value):
                 if self._state.is_on_device(leaf):
-                    self._state.happen(given.node, given.scope, forms.OF_NUMPY, name=given.name)
-                    origin = self._state.origin("read", given.node)
-                elif leaf.origin is not None and leaf.origin.kind == "read":
-                    origin = leaf.origin
+                    self._state.happen(given.node, given.scope, forms.OF_NUMPY, leaf.origin, name=given.name)
+                    read = self._state.origin("read", given.node)
+        origin = read or read_among(given.all)
+        if given.name not in NUMPY_NAMES:
+            origin = None
         if given.name in ("random", "rand", "uniform", "randint", "normal") and not given.values:
             return NUMBER
         return Value(Kind.ARRAY, origin=origin or self._state.origin("made", given.node))
@@ -192,7 +195,9 @@ class Others:
     def _images(self, given: Arguments) -> Value:
         self._read_all(given)
         origin = next((value.origin for value in given.values if value.origin), None)
-        return Value(Kind.ARRAY, origin=origin)
+        for node, value in zip(given.node.args, given.values, strict=False):
+            overwrite(node, value, given.scope)  # what is drawn on
+        return Value(Kind.ARRAY, origin=origin if origin is None or origin.kind != "read" else None)
 
     def _log(self, given: Arguments) -> Value:
         self._read_all(given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.functions import method_named
 from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.origins import of_call, overwrite
 from torchlint.engine.values import (
     FLAG,
     MASK,
@@ -19,6 +21,7 @@ from torchlint.engine.values import (
     TEXT,
     Device,
     Kind,
+    Origin,
     Value,
     collection,
     computed,
@@ -58,8 +61,11 @@ class Tensors:
         if known.takes == "sizes":
             self.sizes(given.all, given)
         self.numbers(known, given, given.all)
+        if name.endswith("_") and isinstance(given.node.func, ast.Attribute):
+            overwrite(given.node.func.value, owner, given.scope)
         if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
-            part = tensor(owner.device or Device.UNKNOWN, sure=owner.sure)
+            place = owner.device or Device.UNKNOWN
+            part = tensor(place, sure=owner.sure, origin=self._origin(known, place, given))
             return sequence([part, part])
         if known.gives == "list":
             return collection(tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=owner.origin))
@@ -74,8 +80,18 @@ class Tensors:
         keeps = known.keeps != "" and not known.dtype
         detail = MASK if known.makes_mask else owner.detail if keeps else None
         sure = owner.sure or known.only or (known.reduces != "" and owner.device is Device.ACCELERATOR)
-        origin = owner.origin if keeps and known.shares else computed(owner.origin)
-        return tensor(device, sure=sure, detail=detail, origin=origin if device is not Device.ACCELERATOR else None)
+        return tensor(device, sure=sure, detail=detail, origin=self._origin(known, device, given))
+
+    def _origin(self, known: Function, device: Device, given: Arguments) -> Origin | None:
+        origin = given.receiver.origin
+        if origin is not None and origin.kind == "uploaded":
+            return origin if known.keeps in ("content", "elements") else None
+        if known.place == "pinned" and origin is not None:
+            return origin._replace(pins=True)
+        if known.keeps and not known.dtype and known.shares and device is not Device.ACCELERATOR:
+            return origin
+        known = known if known.kernel else method_named(given.name.rstrip("_"))
+        return of_call([given.receiver, *given.all], known, device, seeded="generator" in given.named)
 
     def sizes(self, values: Sequence[Value], given: Arguments) -> None:
         """Tensors as sizes are read."""
@@ -102,13 +118,16 @@ class Tensors:
         on_device = self._state.on_device(owner)
         computed_there = name == "cpu" and owner.device is Device.ACCELERATOR  # what a model gives
         if on_device and (owner.sure or computed_there or name in ("item", "tolist")):
-            self._state.happen(given.node, given.scope, forms.READ_METHOD, name=name)
-        origin = self._state.origin("read", given.node) if on_device else owner.origin
+            self._state.happen(given.node, given.scope, forms.READ_METHOD, owner.origin, name=name)
+        uploaded = owner.device is Device.ACCELERATOR
+        read = uploaded or (on_device and (name != "numpy" or owner.origin is None))
+        origin = self._state.origin("read", given.node) if read else owner.origin
         if name == "numpy":
-            return Value(Kind.ARRAY, origin=owner.origin or origin)
+            return Value(Kind.ARRAY, origin=origin)
         if name == "cpu":
             return tensor(Device.HOST, sure=owner.sure, detail=owner.detail, origin=origin)
-        return collection(NUMBER) if name == "tolist" else NUMBER
+        number = Value(Kind.NUMBER, origin=origin) if read else NUMBER
+        return collection(number) if name == "tolist" else number
 
     # -- moves -------------------------------------------------------------------------------------
 
@@ -150,7 +169,9 @@ class Tensors:
             self._state.happen(given.node, given.scope, forms.COPIED_TO_HOST)
         elif owner.device is Device.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Device.HOST):
             self._devices.copy(given, source.origin)
-        return owner
+        if isinstance(given.node.func, ast.Attribute):
+            overwrite(given.node.func.value, owner, given.scope)
+        return owner.overwritten()
 
     def _new(self, given: Arguments) -> Value:
         owner, name = given.receiver, given.name

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.views import CASTS, SHARING
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.containers import ANY_FIELD, BATCHES
+from torchlint.engine.origins import read_among
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     ELEMENT,
@@ -27,6 +28,7 @@ from torchlint.engine.values import (
 )
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
+from torchlint.knowledge.arrays import ON_DEVICE
 from torchlint.knowledge.synchronization import PARAMETER_METHODS
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.loaders import Loaders, prepared
@@ -155,10 +157,13 @@ class Things:
         return self._string(given) if given.receiver.is_text else UNKNOWN
 
     def _array(self, given: Arguments) -> Value:
-        if given.name in ("item", "tolist"):
-            return NUMBER if given.name == "item" else collection(NUMBER)
         origin = given.receiver.origin
-        return Value(Kind.ARRAY, origin=origin if given.name in _VIEWS else computed(origin))
+        if given.name in ("item", "tolist"):
+            number = Value(Kind.NUMBER, origin=read_among([given.receiver]))
+            return number if given.name == "item" else collection(number)
+        if given.name not in _VIEWS:
+            origin = computed(origin) if given.name in ON_DEVICE or read_among([given.receiver]) is None else None
+        return Value(Kind.ARRAY, origin=origin)
 
     def _shape(self, given: Arguments) -> Value:
         return NUMBER
@@ -267,7 +272,7 @@ class Things:
             return NONE
         if owner.is_batch and not self._state.worker and self._moves(given):
             self._devices.copy(given, self._state.origin("batch", given.node))
-            return tensor(Device.ACCELERATOR)
+            return tensor(Device.ACCELERATOR, origin=self._state.origin("uploaded", given.node))
         if self._moves(given):
             return tensor(Device.ACCELERATOR, sure=False, detail=MOVED)
         if given.name in _SAME_UNKNOWN:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.functions import OF_TORCH, function_named
 from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.origins import of_call, overwrite, read_among
 from torchlint.engine.values import (
     FLAG,
     MASK,
@@ -17,7 +18,6 @@ from torchlint.engine.values import (
     Device,
     Kind,
     Option,
-    Origin,
     Value,
     collection,
     computed,
@@ -64,10 +64,8 @@ class TorchFunctions:
         for prefix, method in _NAMESPACES:
             if dotted.startswith(prefix):
                 return method(self, given)
-        if dotted == "torch.distributed.barrier":
-            self._state.happen(given.node, given.scope, forms.BARRIER)
         if dotted.startswith(known.OTHER_NAMESPACES) or "._" in dotted:
-            return self._accelerators() if name == "get_world_size" else NUMBER if name == "get_rank" else UNKNOWN
+            return UNKNOWN
         if dotted.startswith("torch.multiprocessing"):
             return None
         return self._of_tensors(dotted, given)
@@ -160,6 +158,16 @@ class TorchFunctions:
         others = "with several GPUs" if number == 1 else "with another number of GPUs"
         return Value(Kind.CONSTANT, number, sure=False, option=Option(others, on=True))
 
+    def _distributed(self, given: Arguments) -> Value:
+        """A function of ``torch.distributed``, which may write to its tensors."""
+        for node, value in zip(given.node.args, given.values, strict=False):
+            overwrite(node, value, given.scope)
+        if given.name == "barrier":
+            self._state.happen(given.node, given.scope, forms.BARRIER)
+        if given.name == "get_world_size":
+            return self._accelerators()
+        return NUMBER if given.name == "get_rank" else UNKNOWN
+
     def _autograd(self, given: Arguments) -> Value:
         if given.name == "Variable":
             return given.get(0, "data")
@@ -194,7 +202,8 @@ class TorchFunctions:
             self._lengths(given)
         elif given.name == "interpolate":
             self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
-        return tensor(device_of(given.all) or Device.UNKNOWN)
+        device = device_of(given.all) or Device.UNKNOWN
+        return tensor(device, origin=of_call(given.all, function_named(given.name), device))
 
     # -- tensors -----------------------------------------------------------------------------------
 
@@ -220,11 +229,12 @@ class TorchFunctions:
         if "input" not in given.named:
             self._tensors.numbers(record, given, [*given.values[1:], *given.named.values()])
         place = device or Device.UNKNOWN
+        origin = of_call(given.all, record, place, seeded="generator" in given.named)
         if gives_pair(record, given.all[1:]) and (record.gives == "pair" or given.get(1).kind is not Kind.TENSOR):
-            return sequence([tensor(place), tensor(place)])
+            return sequence([tensor(place, origin=origin), tensor(place, origin=origin)])
         if record.gives == "list":
-            return collection(tensor(place))
-        return tensor(place, detail=MASK if record.makes_mask else None, origin=_origin(given, place))
+            return collection(tensor(place, origin=origin))
+        return tensor(place, detail=MASK if record.makes_mask else None, origin=origin)
 
     def _waits(self, record: Function, dotted: str, given: Arguments) -> None:
         wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)
@@ -277,24 +287,21 @@ class TorchFunctions:
         if data.kind is Kind.TENSOR:
             return self._devices.moved(data, device, given) if device else data
         inner = [leaf for leaf in leaves(data) if leaf.kind is Kind.TENSOR]
-        if any(state.is_on_device(leaf) and leaf.device is Device.ACCELERATOR for leaf in inner):
+        read = any(state.is_on_device(leaf) and leaf.device is Device.ACCELERATOR for leaf in inner)
+        if read:
             state.happen(given.node, given.scope, forms.OF_TENSORS, name=given.name)
-        kind = "batch" if data.is_batch else "array" if data.kind is Kind.ARRAY else "made"
-        origin = data.origin or state.origin(kind, given.node)
+        kind = "read" if read else "batch" if data.is_batch else "array" if data.kind is Kind.ARRAY else "made"
+        origin = data.origin or read_among([data]) or state.origin(kind, given.node)
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
         if device is Device.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
+            origin = state.origin("uploaded", given.node)
         device = device or (Device.HOST if given.name in _SHARING else self._default)
-        return tensor(device, origin=origin if device is Device.HOST else None)
+        return tensor(device, origin=origin if device in (Device.HOST, Device.ACCELERATOR) else None)
 
 
 def _is_given(value: Value) -> bool:
     return value is not UNKNOWN and not value.is_none
-
-
-def _origin(given: Arguments, place: Device) -> Origin | None:
-    found = (leaf.origin for value in given.values for leaf in leaves(value) if leaf.origin is not None)
-    return computed(next(found, None)) if place is Device.HOST else None
 
 
 _TYPES = tensors.CPU_TYPES | {"Tensor"}
@@ -320,6 +327,7 @@ _EXACT = {
 _NAMESPACES = (
     (tensors.BACKENDS, TorchFunctions._backend),
     ("torch.autograd", TorchFunctions._autograd),
+    ("torch.distributed.", TorchFunctions._distributed),
     ("torch.distributions", TorchFunctions._distribution),
     ("torch.nn.", TorchFunctions._module),
 )

@@ -144,7 +144,7 @@ REDEFINES = any_of(
     text_pattern(rf"patch(?:\.object)?\(\s*[\"']?{_OWNER}(?:\s*,|\.\w+[\"'])", identifiers("patch")),
 )
 # The file defines a method that moves objects of its own.
-OWN_MOVES = text_pattern(r"def[\s\\]+(?:to|cuda|copy_)\b", identifiers("to cuda copy_"))
+OWN_MOVES = text_pattern(r"[ \t]def[\s\\]+(?:to|cuda|copy_)\b", identifiers("to cuda copy_"))
 # Whether distributions check their arguments.
 SETS_VALIDATION = identifiers("set_default_validate_args")
 # The program chooses how float32 is computed, or computes in another dtype.

@@ -54,5 +54,4 @@ class FileFacts(TypedDict, total=False):
     needs_cuda: dict[str, str]
     devices: dict[str, str]
     cuda_checks: dict[str, str]
-    has_custom_to: bool
     convolves: bool

@@ -31,6 +31,7 @@ def range_of(place: Place) -> Range:
 ASSUMED = "assumed"
 # The phase of a step of decoding or sampling, which begins with what the one before it has made.
 SAMPLING = "sampling"
+BATCHES = ("batch", "pinned", "pageable")  # what events copy
 # The phase of a step in which a whole sequence is decoded or sampled.
 REQUEST = "request"
 # Where the configuration declares the step; before the name of its function, in the way from there.
@@ -84,12 +85,15 @@ class FollowedEvent(NamedTuple):
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
     of the step, ``sampling``, ``hot``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty.
-    ``origin`` says what is copied, if that is known. ``statement`` are the first and the last line of the statement,
-    ``way`` the places from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the
-    step run over, outermost first, and ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is
-    finite, a test whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``,
-    ``returned``, a ``picture``, only back to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says
-    that a run of the program has shown it.
+    ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``, what the host
+    has ``computed`` of one, an ``array``, what was ``read`` before, or is ``made`` in the step or before it
+    (``constant``). ``statement`` are the first and the last line of the statement, ``way`` the places from the step to
+    here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and
+    ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test whether to ``stop``,
+    what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a ``picture``, only back
+    to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of the program has shown it.
+    ``other_copy`` is where the value was copied the other way before: path, which is empty if it is the same, and line,
+    which is 0 if it was not.
     """
 
     place: Range
@@ -103,6 +107,7 @@ class FollowedEvent(NamedTuple):
     loops: tuple[str, ...] = ()
     use: str = ""
     seen: bool = False
+    other_copy: tuple[str, int] = ("", 0)
 
     @property
     def is_costly(self) -> bool:
@@ -128,6 +133,22 @@ class FollowedEvent(NamedTuple):
         """How often it happens, in words."""
         return _WHEN.get(self.phase, _WHEN[""]) if self.way else _WHEN[""]
 
+    def with_paths(self, paths: Mapping[str, str], way: tuple[tuple[str, int, str], ...]) -> FollowedEvent:
+        """The same with another way, and the paths of other files in place of their names."""
+        path, line = self.other_copy
+        return self._replace(way=way, other_copy=(paths.get(path, path), line))
+
+    def at_lines(self, place: Range, lines: Mapping[int, int]) -> FollowedEvent:
+        """The same at another place of the file, with these lines in place of the old ones."""
+        path, line = self.other_copy
+        statement = lines[self.statement[0]], lines[self.statement[1]]
+        return self._replace(place=place, statement=statement, other_copy=(path, line if path else lines.get(line, 0)))
+
+    @property
+    def is_round_trip(self) -> bool:
+        """Whether it takes back another copy."""
+        return self.other_copy[1] > 0
+
     @property
     def is_in_loop(self) -> bool:
         """Whether it is in the function with the loop that makes the steps."""
@@ -150,20 +171,16 @@ class FollowedFile(NamedTuple):
     ``tensors``: expressions that are tensors whenever a normal run evaluates them, on the ``device`` or the ``host``;
     ``device mask`` and ``host mask`` are boolean ones; ``assumed`` at the end says that nothing is known to call the
     function, which is assumed to run in every step. ``unusual``: what a normal run does not get to, or only with an
-    option that is off by default, with the reason in words. ``copies``: calls that copy to the device in every step
-    while the host waits, with what they copy: a ``batch`` of a loader (``pinned batch`` if all its loaders pin it,
-    ``pageable batch`` if none does), an ``array``, or only what the program has ``made`` itself.
-    ``feeds``: loaders of the file whose batches are copied. ``reached``: the lines of the functions that the programs
-    of the project get to; None if there is no program with a step. ``options``: the values of options in the programs
-    that the configuration gives. ``unfollowed`` is what of the file was left out. ``content`` is a digest of what was
-    followed: positions mean nothing for another content of the file.
+    option that is off by default, with the reason in words. ``feeds``: loaders of the file whose batches are copied.
+    ``reached``: the lines of the functions that the programs of the project get to; None if there is no program with a
+    step. ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the
+    file was left out. ``content`` is a digest of what was followed: positions mean nothing for another content.
     """
 
     content: str = ""
     tensors: tuple[tuple[Range, str], ...] = ()
     steps: tuple[FollowedStep, ...] = ()
     unusual: tuple[tuple[Range, str], ...] = ()
-    copies: tuple[tuple[Range, str], ...] = ()
     feeds: tuple[FollowedFeed, ...] = ()
     reached: tuple[int, ...] | None = None
     options: tuple[tuple[str, bool | int | float | str], ...] = ()
@@ -172,7 +189,7 @@ class FollowedFile(NamedTuple):
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        known = (self.tensors, self.steps, self.unusual, self.copies, self.feeds, self.options, self.events)
+        known = (self.tensors, self.steps, self.unusual, self.feeds, self.options, self.events)
         return self.reached is not None or any(known) or self.unfollowed != Unfollowed()
 
     @property
@@ -187,7 +204,7 @@ class FollowedFile(NamedTuple):
             return tuple((paths.get(name, name), line, call) for name, line, call in way)
 
         steps = tuple(step._replace(way=there(step.way)) for step in self.steps)
-        events = tuple(event._replace(way=there(event.way)) for event in self.events)
+        events = tuple(event.with_paths(paths, there(event.way)) for event in self.events)
         feeds = tuple(feed._replace(path=paths.get(feed.path, feed.path)) for feed in self.feeds)
         return self._replace(steps=steps, feeds=feeds, events=events)
 
@@ -233,12 +250,11 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), what) for place, what in known.tensors if moves(place)),
         tuple(step._replace(line=lines[step.line]) for step in known.steps if step.line in lines),
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
-        tuple((there(place), what) for place, what in known.copies if moves(place)),
         tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
         tuple(line for old in known.reached if (line := lines.get(old))) if known.reached is not None else None,
         known.options,
         tuple(
-            event._replace(place=there(event.place), statement=(lines[event.statement[0]], lines[event.statement[1]]))
+            event.at_lines(there(event.place), lines)
             for event in known.events
             if moves(event.place) and lines.keys() >= set(event.statement)
         ),

@@ -121,9 +121,9 @@ class Project:
         """Whether some file of the run defines classes that act as tensors, or changes what torch's functions do."""
         return any(facts.get("redefines") for facts in self.facts.values())
 
-    def own_moves(self, _: str) -> bool:
-        """Whether some file of the run defines a method that moves objects of its own."""
-        return any(facts.get("own_moves") for facts in self.facts.values())
+    def own_moves(self, asking: str, *modules: str) -> bool:
+        """Whether the file or its imports define a method that moves objects of its own."""
+        return any(self.facts[path].get("own_moves") for path in [asking, *self._meant(asking, modules)])
 
     def sets_precision(self, _: str) -> bool:
         """Whether some file of the run chooses how float32 is computed, or computes in another dtype."""
@@ -148,10 +148,6 @@ class Project:
     def contains_all(self, asking: str, *modules: str) -> bool:
         """Whether all of these imports resolve to files of the run, so that the whole program is visible."""
         return all(self._definitions.imported(asking, name) for name in modules)
-
-    def has_custom_to(self, asking: str, *modules: str) -> bool:
-        """Whether a class in the file or in its imports has a ``to`` method that does not accept ``non_blocking``."""
-        return any(self.facts[path].get("has_custom_to") for path in [asking, *self._meant(asking, modules)])
 
     def convolves(self, asking: str, *modules: str) -> bool:
         """Whether a file that these imports resolve to constructs convolutions."""

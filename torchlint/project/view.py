@@ -58,9 +58,9 @@ class ProjectView:
         """See :meth:`Project.redefines`."""
         return bool(self._run("redefines"))
 
-    def own_moves(self) -> bool:
+    def own_moves(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.own_moves`."""
-        return bool(self._run("own_moves"))
+        return bool(self._run("own_moves", *sorted(set(modules))))
 
     def sets_validation(self) -> bool:
         """See :meth:`Project.sets_validation`."""
@@ -81,10 +81,6 @@ class ProjectView:
     def contains_all(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.contains_all`."""
         return bool(self._run("contains_all", *sorted(set(modules))))
-
-    def has_custom_to(self, modules: Iterable[str]) -> bool:
-        """See :meth:`Project.has_custom_to`."""
-        return bool(self._run("has_custom_to", *sorted(set(modules))))
 
     def convolves(self, modules: Iterable[str]) -> bool:
         """See :meth:`Project.convolves`."""
@@ -147,7 +143,7 @@ def _digest(found: object) -> str:
 
 QUERIES = frozenset(
     "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation redefines own_moves "
-    "contains_all has_custom_to convolves multiplies flag_helper "
+    "contains_all convolves multiplies flag_helper "
     "runs_framework device varying_shapes cuda_only "
     "compiled_for_cuda cuda_programs needs_cuda cuda_check".split()
 )

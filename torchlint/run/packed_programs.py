@@ -9,7 +9,9 @@ from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile
 _Place = tuple[int, int, int, int]
 _Way = list[tuple[str, int, str]]
 _Texts = list[tuple[_Place, str]]
-_Event = tuple[_Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool]
+_Event = tuple[
+    _Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool, tuple[str, int]
+]  # fmt: skip
 _Feed = tuple[_Place, str, int, str, str]
 _Option = tuple[str, bool | float | str]
 _Steps = list[tuple[int, str, _Way]]
@@ -17,26 +19,27 @@ _Lines = list[int] | None
 _Cut = tuple[bool, int]
 # What is followed of a file: its path and the fields of a FollowedFile.
 PACKED = tuple[
-    str, str, _Texts, _Steps, _Texts, _Texts, list[_Feed], _Lines, list[_Option], list[_Event], _Cut
+    str, str, _Texts, _Steps, _Texts, list[_Feed], _Lines, list[_Option], list[_Event], _Cut
 ]  # fmt: skip
 
 
 def unpacked(packed: list[Any]) -> FollowedFile:
     """What is known of a file, from what was stored of it."""
-    content, tensors, steps, unusual, copies, feeds, reached, options, events, unfollowed = packed
+    content, tensors, steps, unusual, feeds, reached, options, events, unfollowed = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), *rest) for (a, b, c, d), *rest in feeds)
     lines = tuple(reached) if reached is not None else None
-    ranges = _ranges(tensors), tuple(found), _ranges(unusual), _ranges(copies)
+    ranges = _ranges(tensors), tuple(found), _ranges(unusual)
     given = tuple((name, value) for name, value in options)
     happened = tuple(map(_event, events))
     return FollowedFile(content, *ranges, fed, lines, given, happened, Unfollowed(*unfollowed))
 
 
 def _event(packed: list[Any]) -> FollowedEvent:
-    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen = packed
+    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen, (before, at) = packed
     there = tuple((path, at, name) for path, at, name in way)
-    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, (first, last), there, tuple(loops), use, seen)
+    rest = (first, last), there, tuple(loops), use, seen, (before, at)
+    return FollowedEvent((a, b, c, d), form, what, phase, option, origin, *rest)
 
 
 def _ranges(packed: list[tuple[list[int], str]]) -> tuple[tuple[Range, str], ...]:

@@ -28,10 +28,12 @@ class FollowedNodes:
     def __init__(self, positions: Callable[[], Positions], known: FollowedFile) -> None:
         self._positions = positions
         self._tensors = dict(known.tensors)
-        self._unusual, self._copies = known.unusual, dict(known.copies)
+        self._unusual = known.unusual
         self._feeds = {feed.place: feed for feed in known.feeds}
         self.events = known.events
+        self._forms = {event.form for event in known.events}
         self._costly = [event.place for event in known.events if event.is_costly]
+        self._returning = [event.place for event in known.events if event.is_round_trip]
         self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}
         self.options = known.options  # of programs, that the configuration gives values
@@ -48,16 +50,25 @@ class FollowedNodes:
         """Whether the programs of the project are known to get to a function."""
         return self._positions().lines_of(function)[0] in (self._reached or ())
 
-    def copy(self, call: cst.CSTNode) -> str | None:
-        """What a call copies to the device in every step while the host waits, as ``FollowedFile`` names it."""
-        return self._copies.get(self._positions().range(call)) if self._copies else None
+    def beside(self, node: cst.CSTNode, form: str) -> list[FollowedEvent]:
+        """What happens in this form in an expression and in the others of its statement; nothing if not in itself."""
+        place = self._positions().range(node) if form in self._forms else None
+        own = next((event for event in self.events if event.place == place and event.form == form), None)
+        return [e for e in self.events if own is not None and e.form == form and e.statement == own.statement]
 
     def costs(self, node: cst.CSTNode) -> bool:
         """Whether a normal run waits or copies in an expression in every step of a training or a sampler."""
-        if not self._costly:
+        return self._holds(node, self._costly)
+
+    def returns(self, node: cst.CSTNode) -> bool:
+        """Whether a copy in an expression takes back another one."""
+        return self._holds(node, self._returning)
+
+    def _holds(self, node: cst.CSTNode, places: list[Range]) -> bool:
+        if not places:
             return False
         line, column, last, end = self._positions().range(node)
-        return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in self._costly)
+        return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in places)
 
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
         """Where the batches of the loader that a call makes are copied to the device in every step."""

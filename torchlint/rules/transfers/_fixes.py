@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
-from torchlint.analysis.things.loading.loader import Loader
+from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, receiver
 from torchlint.catalogue.views import EVERYWHERE
-from torchlint.edit import pinning
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.model import Edit, Fix, Safety
-from torchlint.rules.transfers._iterated import iterated
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torchlint.analysis.module import SourceModule
     from torchlint.analysis.things.move import Move
-    from torchlint.rules.transfers._blocking import Upload
     from torchlint.rules.transfers._host_memory import Pageable
     from torchlint.rules.transfers._round_trips import RoundTrip
 
@@ -38,11 +36,11 @@ _OTHER_CLASS = "an object of another class may need the argument"
 @or_none
 def stay_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
     """Copy a value on the device, or remove both moves of ``x.cpu().clamp(0, 1).to(device)``."""
-    if trip.read is not None and isinstance(trip.to_host, cst.Call) and positional(trip.to_device, 0) is trip.to_host:
+    if trip.read is not None:
         return _copy_on_device(module, trip)
-    if trip.read is None and trip.direct and not trip.uses_numpy and method(trip.to_host) != "type":
-        return _without_moves(module, trip)
-    raise Unfixable
+    if method(trip.to_host) == "type":
+        raise Unfixable
+    return _without_moves(module, trip)
 
 
 def _copy_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
@@ -75,26 +73,10 @@ def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
 
 
 @or_none
-def make_asynchronous(module: SourceModule, uploads: list[Upload]) -> Fix:
-    """Add ``non_blocking=True`` to the moves of a batch that its loader pins, or together with pinning it."""
-    added = [edit for upload in uploads for edit in _not_waiting(module, upload.move.call)]
-    loaders = {loader.call: loader for upload in uploads if not upload.pinned for loader in _pageable(module, upload)}
-    if not loaders:
-        return Fix("move it with `non_blocking=True`", Safety.UNSAFE, tuple(added), _LATER)
-    pinned = [edit for loader in loaders.values() for edit in pinning.edits(module, loader)]
-    title = "pin the memory of the loader, and move its batches with `non_blocking=True`"
-    return Fix(title, Safety.UNSAFE, (*pinned, *added), f"{_LATER}; {pinning.CAVEAT}")
-
-
-def _pageable(module: SourceModule, upload: Upload) -> list[Loader]:
-    """The loaders of the file that yield a batch without pinning it. Raises :class:`Unfixable` if others may."""
-    if upload.batch is None or upload.pinned is None:
-        raise Unfixable
-    found = [loader for source in upload.batch.sources for loader in iterated(module, source.iterable)]
-    loaders = [loader for loader in found if loader is not None]
-    if not found or len(loaders) < len(found):
-        raise Unfixable
-    return loaders
+def make_asynchronous(module: SourceModule, calls: Sequence[cst.BaseExpression]) -> Fix:
+    """Add ``non_blocking=True`` to the moves of a batch that its loader pins."""
+    edits = [edit for call in calls if isinstance(call, cst.Call) for edit in _not_waiting(module, call)]
+    return Fix("move it with `non_blocking=True`", Safety.UNSAFE, tuple(edits), _LATER)
 
 
 def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:

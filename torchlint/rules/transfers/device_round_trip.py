@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.tensors import CPU_TYPES
-from torchlint.model import Evidence, Heat, Recipe, Severity
+from torchlint.model import Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import all_of, any_of, identifiers, of_library
 from torchlint.rule import Rule
@@ -14,7 +14,11 @@ from torchlint.rule import Rule
 if TYPE_CHECKING:
     import libcst as cst
 
-    from torchlint.rules.transfers._round_trips import RoundTrip
+_NUMBERS = "`.{}()` copies the value to the host, and a new tensor copies it back: use `.detach().clone()`"
+_CHAIN = (
+    "the value is copied to the host and back here for work that the device could do: both copies synchronize with the "
+    "device, which idles while the CPU works; remove both moves"
+)
 
 
 class DeviceRoundTrip(Rule):
@@ -42,36 +46,13 @@ class DeviceRoundTrip(Rule):
 
         from torchlint.rules.transfers._fixes import stay_on_device
 
-        heat = self.module.heat(node)
-        hot = trip.direct or heat.rank >= Heat.STEP.rank
         self.report(
             node,
-            self._message(trip),
-            evidence=self._evidence(trip),
-            severity=Severity.WARNING if hot else Severity.INFO,
-            heat=heat,
+            _NUMBERS.format(trip.read) if trip.read is not None else _CHAIN,
+            evidence=[self.module.evidence(_name(trip.to_host), "copied to the host here")],
+            heat=self.module.heat(node),
             fix=stay_on_device(self.module, trip),
         )
-
-    def _message(self, trip: RoundTrip) -> str:
-        if trip.read is not None:
-            copy = "`.detach().clone()`"
-            return f"`.{trip.read}()` copies the value to the host, and a new tensor copies it back: use {copy}"
-        where = "" if trip.direct else f" on {self.module.line_in_words(trip.to_host)}"
-        through = f" (through {', '.join(f'`{name}`' for name in reversed(trip.variables))})" if trip.variables else ""
-        way = "NumPy" if trip.uses_numpy else "the CPU"
-        work = ", ".join(f"`{name}`" for name in dict.fromkeys(reversed(trip.operations)))
-        advice = "draw on the device, with other random numbers" if trip.draws else "remove both moves"
-        if trip.uses_numpy:
-            advice = f"use the torch equivalent of {work}" if work else "keep the tensor on the device"
-        return (
-            f"the value is copied to the host{where} and back here{through} for work that the device could do: both "
-            f"copies synchronize with the device, which idles while {way} works; {advice}"
-        )
-
-    def _evidence(self, trip: RoundTrip) -> list[Evidence]:
-        text = "copied to the host here"
-        return [self.module.evidence(_name(trip.to_host), text)]
 
 
 def _name(call: cst.Call) -> cst.CSTNode:

@@ -27,6 +27,7 @@ from torchlint.model import (
 from torchlint.prefilter import concepts
 from torchlint.prefilter.text_index import TextIndex
 from torchlint.project.facts import FileFacts
+from torchlint.project.followed import BATCHES
 from torchlint.project.merged import Project
 from torchlint.project.view import ProjectView, Query, query_digest
 from torchlint.rule import Rule, is_core
@@ -184,7 +185,7 @@ def _assume_what_is_followed(text_index: TextIndex, view: ProjectView) -> None:
     if followed.steps or followed.tensors:
         for concept in (concepts.TORCH, concepts.STEPS, concepts.ON_ACCELERATOR):
             text_index.assume(concept)
-    if followed.copies:
+    if any(event.origin in BATCHES for event in followed.events):
         text_index.assume(concepts.LOADERS)
     for event in followed.events:
         text_index.assume(concepts.seen(event.form))
@@ -307,9 +308,9 @@ def _run_rules(module: SourceModule, file: _File) -> list[Finding]:
             file.problems.append(failures.internal_error(f"rule {rule.id} {rule.name}", file.path, error, rule))
     file.running = None
     if file.view.followed().events:
-        from torchlint.analysis.contradictions import contradicted
+        from torchlint.analysis.contradictions import Contradictions
 
-        file.contradicted = contradicted(module)
+        file.contradicted = module.shared(Contradictions).places
         _fix_events(module, file)
     if file.screened.needs_facts:
         _collect_facts(file, module)

@@ -38,13 +38,17 @@ _BY_COUNT = {
 _STOP_TEST = "test every few steps, or one step late, for all sequences at once"
 _BY_ORIGIN = {
     "computed": "move the batch itself, pinned and with `non_blocking=True`, and compute this on the device",
-    "batch": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
+    "batch": "set `non_blocking=True`, which helps if a data loader with `pin_memory=True` makes it",
+    "pinned": "set `non_blocking=True`, since the loader uses pinned memory",
+    "pageable": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
     "array": "let a `DataLoader` with pinned memory make it, and set `non_blocking=True` here",
     "constant": "its data exist before the step, so keep them on the device, if its memory has room",
     "read": "it comes from the device, so keep it there",
     "made": "create it on the device (`device=`)",
     "": "create it on the device, or copy it from pinned memory with `non_blocking=True`",
 }
+_ON_DEVICE = "do what is in between on the device, without both copies"
+_ON_HOST = "use the value that the host has"
 _MASKED = (forms.MASK_INDEX, forms.MASK_ASSIGNED)
 _AT_ONCE = "do this for all of them at once, and read one result"
 _ALL_READ = "read all of them at once, with `.tolist()` or `.cpu()` before the loop, or one result after it"
@@ -65,6 +69,8 @@ def with_helper(finding: Finding, helper: str) -> Finding:
 
 def repair(form: Form, event: FollowedEvent) -> str:
     """The edit that fits how often it happens, what is copied, or what a value is for."""
+    if event.is_round_trip:
+        return _ON_DEVICE if form.kind == COPY else _ON_HOST
     if form.advice and not (event.loops and form.kind == READ):
         return form.advice
     if form.kind == COPY:

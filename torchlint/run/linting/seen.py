@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
 _WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306")
+_ROUND_TRIP = "TL201"
 # Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
 _COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
 
@@ -27,6 +28,7 @@ def reporting(event: FollowedEvent, enabled: Mapping[str, type[Rule]]) -> type[R
     if form is None:
         return None
     names = (*REPEATED, *form.rules) if form.kind == READ and event.loops else form.rules
+    names = (_ROUND_TRIP, *names) if event.is_round_trip else names
     return next((enabled[name] for name in names if name in enabled), None)
 
 
@@ -57,19 +59,25 @@ def findings(
     )
     together: dict[Hashable, Told] = {}
     last: tuple[FollowedEvent, Told] | None = None
+    taken_back = set(_taken_back(events)) if _ROUND_TRIP in enabled else set()
+    trips = {line for finding in said if finding.rule == _ROUND_TRIP for line in _lines(finding)}
     costly = {(_copies(event), event.place[0]) for event in events if event.is_costly}
     for event in events:
         form, rule = _BY_KEY.get(event.form), reporting(event, enabled)
         first, end = event.place[0], event.place[2]
         if form is None or end > len(lines) or (event.place in contradicted and not event.seen):
             continue
+        if form.kind == READ and first in taken_back and not event.is_round_trip:
+            continue
         if not event.is_costly and (_copies(event), first) in costly:
             continue  # what costs more on the line is told
         span, lines_there = _span(event, lines), range(first, end + 1)
-        silent = (copied if _copies(event) else covered).isdisjoint(lines_there)
+        lines_said = trips if event.is_round_trip else copied if _copies(event) else covered
+        silent = lines_said.isdisjoint(lines_there)
         if rule is None or (not silent and (not event.seen or any(_says(one, form, span) for one in told))):
             continue
         (copied if _copies(event) else covered).add(first)
+        trips.update(lines_there if event.is_round_trip else ())
         one = Told(rule, form, event, span)
         if last is not None and is_behind(last[0], event, lines):
             one = last[1].with_neighbour(one)
@@ -92,6 +100,14 @@ def _says(finding: Finding | Told, form: Form, span: Span) -> bool:
     return ((own.line, own.column) < end and start < (own.end_line, own.end_column)) or any(
         start <= (evidence.line, evidence.column) < end for evidence in finding.evidence
     )
+
+
+def _taken_back(events: Sequence[FollowedEvent]) -> Iterator[int]:
+    """The lines of this file from which a copy to the device takes a value back that they have read."""
+    for event in events:
+        path, line = event.other_copy
+        if event.is_round_trip and not path and _copies(event):
+            yield line
 
 
 def _copies(event: FollowedEvent) -> bool:

@@ -28,7 +28,13 @@ class Told:
     @property
     def alike(self) -> Hashable:
         """What waits have in common about which the same is to be done in a function; None for what stands alone."""
-        if self.form.kind == COPY or not self.event.way or self.event.seen or not self._advice:
+        if (
+            self.form.kind == COPY
+            or not self.event.way
+            or self.event.seen
+            or self.event.is_round_trip
+            or not self._advice
+        ):
             return None
         return self.reports, self._severity, _how_often(self.event), self._advice
 
@@ -87,12 +93,22 @@ class Told:
                 f" (the loop in {step[0]}:{step[1]})" if step is not None and not hot and step[0] != own else "",
                 f", for each of {loops}" if loops else "",
                 f" ({self._waits} such waits)" if self._waits > 1 else "",
+                f", and {self._came}" if event.is_round_trip else "",
                 f": {self._advice}" if self._advice else "",
                 " (in programs that call this)" if event.phase == ASSUMED else "",
                 f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
                 f" (only {event.option})" if " " in event.option else "",
             ]
         )
+
+    @property
+    def _came(self) -> str:
+        """Where a value has been that takes a round trip."""
+        path, line = self.event.other_copy
+        place = f"{path}:{line}" if path else "this line" if line == self.event.place[0] else f"line {line}"
+        if self.form.kind == COPY:
+            return f"what is copied was read from the device on {place}"
+        return f"what is read was copied there, unchanged, on {place}"
 
     def _written(self, lines: Sequence[str]) -> str:
         """The expression itself if it is short, and what it is if that does not show."""
@@ -111,7 +127,7 @@ def is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) ->
     They are in one statement, or nothing is between their statements, of which the first may be the header of a block
     with the second, and they happen equally often.
     """
-    if one.seen or other.seen or _how_often(one) != _how_often(other):
+    if one.seen or other.seen or other.is_round_trip or _how_often(one) != _how_often(other):
         return False
     between = lines[one.statement[1] : other.statement[0] - 1]
     before, after = (len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0]))
@@ -131,3 +147,7 @@ def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evid
             text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
             text = "is configured as hot" if name.startswith(HOT) else text
             yield Evidence(line, column, text, context=True)
+    path, line = event.other_copy
+    if event.is_round_trip and not path and line <= len(lines) and line != event.place[0]:
+        column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
+        yield Evidence(line, column, "the value is copied the other way here")
