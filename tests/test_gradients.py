@@ -86,6 +86,10 @@ def test_a_loss_of_results_without_a_graph_is_silent(tmp_path: Path) -> None:
     assert not found(tmp_path, step=step)
 
 
+def test_a_method_that_gets_no_object_of_its_class_is_followed(tmp_path: Path) -> None:
+    assert found(tmp_path, step=f"{TRACKED}; Tracker.track(3, frame)") == ["tracking.py"]
+
+
 def test_the_first_call_in_each_loop_is_reported(tmp_path: Path) -> None:
     step = "model(frame.cuda()); model(frame.cuda())\n        for other in [frame]: model(other.cuda())"
     assert found(tmp_path, step=step) == ["main.py", "main.py"]

@@ -242,7 +242,7 @@ class Calls:
         if frame is None:
             peers = self._peers[function.node, within, assumed]
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
-            frame.in_model = self._state.in_model or (own is not None and self._engine.classes.is_module(own))
+            frame.in_model = self._state.in_model or self._is_of_module(own)
             self._state.frames[place] = frame
             for name, value in names.items() if not assumed else ():
                 held = self.passed.get((function.scope.module, name))
@@ -250,6 +250,9 @@ class Calls:
         if assumed:
             widen(frame, names)
         return frame
+
+    def _is_of_module(self, own: Value | None) -> bool:
+        return own is not None and own.kind is Kind.INSTANCE and self._engine.classes.is_module(own)
 
     def _entry(self, function: Function, node: ast.AST) -> int:
         """Functions of stubs are followed for each call of the project, to which belongs what they do."""
