@@ -19,7 +19,7 @@ QUICK = {
         test_project_results test_project_steps test_stubs""",
     "syntax and values": """test_flow test_guards test_light test_module_files test_names test_positions
         test_recursion test_systems test_values""",
-    "heat": "test_circumstances test_heat test_read_costs test_reads test_rounds test_test_code",
+    "heat": "test_circumstances test_heat test_uses test_reads test_rounds test_test_code",
     "catalogue": """test_catalogue::test_no_function_is_written_down_twice
         test_catalogue::test_what_waits_names_the_place_that_shows_it
         test_catalogue::test_every_kind_of_count_has_its_advice""",

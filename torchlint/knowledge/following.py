@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Classes that are loaders, by the end of their names, where nothing else is known about them.
-LOADER = re.compile(r"(\w*Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader")
+LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader")
 # Annotations of tensors, and the beginnings of those of containers by name.
 TENSOR_ANNOTATION = re.compile(
     r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?(?:Float|Long|Bool|Int|Half|Double|Byte)?Tensor\]?(?: \| None)?"

@@ -62,7 +62,7 @@ def findings(
     taken_back = set(_taken_back(events)) if _ROUND_TRIP in enabled else set()
     trips = {line for finding in said if finding.rule == _ROUND_TRIP for line in _lines(finding)}
     costly = {(_copies(event), event.place[0]) for event in events if event.is_costly}
-    for event in events:
+    for event in sorted(events, key=lambda each: each.seen):  # a run adds to what is known without it
         form, rule = _BY_KEY.get(event.form), reporting(event, enabled)
         first, end = event.place[0], event.place[2]
         if form is None or end > len(lines) or (event.place in contradicted and not event.seen):
