@@ -150,6 +150,8 @@ class Calls:
     def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """What something unknown gives: what takes tensors of the device and gives something computes, like a model."""
         given = [*args, *named.values()]
+        for value in given:
+            self._state.involve(value)
         if node is not self._state.discarded and any(
             self._state.is_on_device(leaf) for v in given for leaf in leaves(v)
         ):
@@ -228,10 +230,10 @@ class Calls:
         kinds = (
             kinds_of_data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
         )
-        place = (function.node, within, self._state.worker, receiver, kinds)
+        place = (function.node, within, self._state.worker, self._state.placed, receiver, kinds)
         frame = self._state.frames.get(place)
         if frame is None:
-            peers = self._peers[function.node, within, assumed]
+            peers = self._peers[function.node, within, assumed, self._state.placed]
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
             frame.in_model = self._state.in_model or (own is not None and self._engine.classes.is_module(own))
             self._state.frames[place] = frame

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.frames import Scope
+from torchlint.engine.origins import is_own, of_operands
 from torchlint.engine.state import Left, Returned, State
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -20,6 +21,7 @@ from torchlint.engine.values import (
     UNKNOWN,
     Device,
     Kind,
+    Origin,
     Value,
     collection,
     leaves,
@@ -27,6 +29,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import forms
+from torchlint.project.followed import OWN
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -114,7 +117,7 @@ class Containers:
                 owner.device or Device.UNKNOWN,
                 sure=owner.sure or len(indices) > 1 or by_name,
                 detail=owner.detail if not by_name else None,
-                origin=owner.origin,
+                origin=_selected(owner, indices),
             )
         if owner.kind is Kind.INSTANCE:
             return self._item_of_instance(owner, index, node, scope)
@@ -135,7 +138,9 @@ class Containers:
 
     def _index_from_host(self, owner: Value, index: Value, node: ast.AST, scope: Scope) -> None:
         """An index on the host of a tensor on the device, which is copied there."""
-        if owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
+        if owner.kind in (Kind.TENSOR, Kind.ARRAY) and owner.device is not Device.ACCELERATOR and not is_own([owner]):
+            self._state.involve(index)
+        elif owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
             self._state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
         elif owner.kind is Kind.TENSOR and owner.device is Device.ACCELERATOR and _is_list(node, index):
             self._state.happen(node, scope, forms.LISTED_INDEX)  # what a list can index, and is no array, is a tensor
@@ -237,6 +242,8 @@ class Containers:
             self._assign_to_batch(owner, index, value, node, scope)
         elif owner.kind in (Kind.TENSOR, Kind.ARRAY):
             self._store(owner, index, value, node, scope)
+            if not (is_own([value]) and _is_literal(node.slice)):
+                self._state.involve(owner)
         elif owner.kind is Kind.INSTANCE:
             store = self._engine.classes.method(owner, "__setitem__")
             if store is not None:
@@ -277,6 +284,18 @@ def is_loader(value: Value) -> bool:
     if value.kind is Kind.INSTANCE:
         return BATCHES in value.target.fields
     return value.kind is Kind.LOADER or (value.kind is Kind.GENERATOR and value.detail == "loader")
+
+
+def _is_literal(index: ast.expr) -> bool:
+    """Whether an index consists of constants and slices."""
+    return not any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(index))
+
+
+def _selected(owner: Value, indices: list[Value | None]) -> Origin | None:
+    """The origin of a part; what data of the host select is not the program's own."""
+    if owner.origin is None or owner.origin.kind not in OWN:
+        return owner.origin
+    return of_operands([owner, *(index for index in indices if index is not None)])
 
 
 def _part(value: Value) -> Value:

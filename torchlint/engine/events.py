@@ -14,7 +14,7 @@ from torchlint.engine.gradients import quiet_frames
 from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, REQUEST, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import ASSUMED, OWN, REQUEST, SAMPLING, FollowedEvent, range_of
 
 _FROZEN = re.compile(rb"\.requires_grad(_\(False|\s*=\s*False)")  # a file that says which parameters need gradients
 
@@ -37,13 +37,28 @@ class Occurrence(NamedTuple):
         """The path and the line."""
         return self.event.path, getattr(self.event.node, "lineno", 0)
 
-    def origin(self, frequency: Frequency) -> str:
-        """What is copied: a ``batch``, an ``array``, what was ``read`` before, ``made`` in the step or ``constant``."""
+    def origin(self, frequency: Frequency, involved: Collection[ast.AST] = ()) -> str:
+        """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
-        if origin is None or origin.kind != "made":
+        if origin is None or origin.kind not in OWN:
             return origin.kind if origin is not None else ""
+        if origin.node in involved:
+            return ""
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
-        return "made" if in_step else "constant"
+        return origin.kind if in_step and not _is_kept(origin.frame) else "constant"
+
+    def what(self, origin: str) -> str:
+        """What happens, with the name of what makes the content that is copied."""
+        made = getattr(self.event.origin, "node", None)
+        if self.event.form is not forms.BLOCKING or origin not in OWN or not isinstance(made, ast.Call):
+            return self.event.what
+        return f"a copy of what `{ast.unparse(made.func)}` makes on the host"
+
+
+def _is_kept(frame: Frame) -> bool:
+    """Whether what a function gives is kept for later calls, as by ``functools.lru_cache``."""
+    decorators = getattr(frame.function.node, "decorator_list", ()) if frame.function is not None else ()
+    return any("cache" in ast.unparse(each) for each in decorators)
 
 
 def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
@@ -85,8 +100,12 @@ def events_of_files(
     frequency: Frequency,
     modules: Mapping[str, Module],
     reached: Collection[ast.AST] | None,
+    involved: Collection[ast.AST],
 ) -> dict[str, set[FollowedEvent]]:
-    """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps."""
+    """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps.
+
+    ``involved`` are the places that make content which the host uses itself.
+    """
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     recorded = _recorded(happened, frequency, modules, only_reached=reached is not None)
@@ -103,14 +122,15 @@ def events_of_files(
         phase = ASSUMED if assumed else state.phase.value
         if phase == Phase.INFERENCE.value:
             phase = _of_inference(one, frequency)
+        origin = one.origin(frequency, involved)
         found[path].add(
             FollowedEvent(
                 place,
                 one.event.form.key,
-                one.event.what,
+                one.what(origin),
                 phase,
                 state.option or "",
-                one.origin(frequency),
+                origin,
                 sources[path].statement(place),
                 tuple(frequency.way(one.frame, one.region)),
                 tuple(map(iterated, frequency.loops(one.frame, one.region))),

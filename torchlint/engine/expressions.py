@@ -294,7 +294,7 @@ class Expressions:
             found = operate(left, right, None)
             unknown = any(value.kind is Kind.UNKNOWN for value in (left, *others))
             sure = (found.sure and not unknown) or (left.sure and left.kind is Kind.TENSOR)
-            return tensor(found.device or Device.UNKNOWN, sure=sure, detail=MASK)
+            return tensor(found.device or Device.UNKNOWN, sure=sure, detail=MASK, origin=found.origin)
         return compared(left, right, operation, len(others))
 
     def _contained(self, left: Value, right: Value, node: ast.Compare, scope: Scope) -> Value:

@@ -15,6 +15,7 @@ from torchlint.knowledge import forms
 from torchlint.program.modules import Module
 from torchlint.project.followed import (
     ASSUMED,
+    OWN,
     UNREACHED,
     FollowedFeed,
     FollowedFile,
@@ -40,7 +41,8 @@ def known_of_files(
             steps[path][step.line] = often, step
     unusual, (copies, feeds) = _unusual(state, frequency, modules), _copies(frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
-    events = events_of_files(happened, frequency, modules, state.reached if reached is not None else None)
+    entered = state.reached if reached is not None else None
+    events = events_of_files(happened, frequency, modules, entered, state.involved)
     unfollowed = _unfollowed(state)
     if reached is not None:
         for module, statements in state.left_out.items():
@@ -201,9 +203,10 @@ def _copied(kinds: Collection[str], origins: Collection[Origin | None]) -> str |
     every = {(origin.kind, origin.pins) if origin is not None else None for origin in origins}
     if "batch" in kinds:
         return "pinned batch" if every == {_PINNED} else "pageable batch" if every == {_PAGEABLE} else "batch"
-    return "array" if "array" in kinds else "made" if every == {("made", None)} else None
+    return "array" if "array" in kinds else "made" if every and every <= _MADE else None
 
 
+_MADE = frozenset((kind, None) for kind in OWN)
 _PINNED, _PAGEABLE = ("batch", True), ("batch", False)
 
 

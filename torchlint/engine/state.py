@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from torchlint.engine.frames import Call, Event, Frame, Function, Object, Place, Region, Scope, Tensor
+from torchlint.engine.origins import own_origins
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
 from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
@@ -47,6 +48,7 @@ class State:
         self.worker = False  # in the worker of a loader, where nothing is on the accelerator
         self.in_model = False  # in the forward pass of a module
         self.evaluated: frozenset[str] = frozenset()  # what has been put into evaluation mode, as it is written
+        self.placed: Device | None = None  # where a ``with`` statement has tensors made
         self.depth = 0  # calls
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
@@ -61,6 +63,7 @@ class State:
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
+        self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -74,7 +77,7 @@ class State:
     def within(self, work: int, module: Module, node: ast.AST, act: Callable[[], object]) -> None:
         """Follow a function or the body of a file with a share of the budget; notes it if that is not enough."""
         saved = self.frame, self.region, self.limit
-        self.limit, self.depth, self.worker = min(self.total, self.work + work), 0, False
+        self.limit, self.depth, self.worker, self.placed = min(self.total, self.work + work), 0, False, None
         try:
             act()
         except (Returned, Left):
@@ -157,6 +160,10 @@ class State:
         """The host waits for a tensor, if it is one on the accelerator."""
         if self.is_on_device(value):
             self.happen(node, scope, form, name=name)
+
+    def involve(self, value: Value) -> None:
+        """The host uses content that the program has made, or writes data into it: it is not only copied."""
+        self.involved.update(origin.node for origin in own_origins(value))
 
     def mark(self, kind: str) -> None:
         """Record that a model, ``backward``, an optimizer or an environment is called here, or a batch is taken."""

@@ -165,6 +165,10 @@ class Statements:
         test = self._engine.evaluate(node.test, scope)
         self._state.waits(test, node.test, scope, forms.CONDITION)
         outcome = truth(test)
+        if outcome and fills(node):
+            with self._state.inside("guard", node, "once", rare=True):
+                self.block(node.body, scope)
+            return None
         if outcome is not None:
             self.block(node.body if outcome else node.orelse, scope)
             return None
@@ -277,11 +281,13 @@ class Statements:
     # -- other compound statements -----------------------------------------------------------------
 
     def _with_(self, node: ast.With, scope: Scope) -> None:
-        suppresses = quiet = False
+        suppresses, quiet, placed = False, False, self._state.placed
         for item in node.items:
             quiet = quiet or self._engine.gradients.may_be_off(item.context_expr, scope)
             value = self._engine.evaluate(item.context_expr, scope)
             suppresses = suppresses or _catches(item.context_expr)
+            if value.kind is Kind.DEVICE:
+                self._state.placed = value.device
             if value.kind is Kind.GENERATOR:
                 value = value.element or UNKNOWN
             elif value.kind is Kind.INSTANCE:
@@ -296,6 +302,8 @@ class Statements:
         except Raised:
             if not suppresses:
                 raise
+        finally:
+            self._state.placed = placed
 
     def _try_(self, node: ast.Try, scope: Scope) -> None:
         """The body as usual; exceptions are seldom, except for what the body itself raises in any case."""

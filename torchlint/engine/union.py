@@ -20,6 +20,7 @@ from torchlint.engine.values import (
     sequence,
     tensor,
 )
+from torchlint.project.followed import OWN
 
 _MEMBERS, _CLASSES = 12, 32  # of a union: of objects, of classes and functions
 _KEYS = 8  # fields and items that distinguish containers
@@ -59,6 +60,8 @@ def join_all(values: Iterable[Value]) -> Value:
 def _dominated(this: Value, that: Value) -> Value | None:
     """What the union is if the kind of ``this`` decides it alone."""
     if this.kind is Kind.UNKNOWN:
+        if that.kind is Kind.TENSOR:
+            return _besides(that, this)
         return this if that.kind in PLAIN and this.detail is not None else that
     if this.kind is Kind.METHOD:
         return that
@@ -68,8 +71,14 @@ def _dominated(this: Value, that: Value) -> Value | None:
         keeps = that.kind in CALLABLE or that.kind in (Kind.DICT, Kind.TUPLE)
         if that.kind in _NO_TENSORS and this.sure:
             return tensor(this.device or Device.UNKNOWN, sure=False, detail=this.detail, origin=this.origin)
-        return None if keeps else this
+        return None if keeps else _besides(this, that)
     return None
+
+
+def _besides(one: Value, other: Value) -> Value:
+    """A tensor, or something unknown, whose content the program may not have made itself."""
+    own = one.origin is not None and one.origin.kind in OWN
+    return one.with_origin(None) if own and other.kind is Kind.UNKNOWN else one
 
 
 def _of_kinds(one: Value, other: Value) -> Value:
@@ -130,7 +139,10 @@ def _tensors(one: Value, other: Value) -> Value:
 
 
 def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
-    """One of two origins; whether a loader pins it is known only if that is so of both."""
+    """One of two origins; that a loader pins it, or that the program made it itself, holds only if both are so."""
+    for this, that in ((one, other), (other, one)):
+        if this is not None and this.kind in OWN and (that is None or that.kind not in OWN):
+            return that
     if one is None or other is None or one.pins is other.pins:
         return one or other
     return one._replace(pins=None)

@@ -65,9 +65,12 @@ class Counted(Enum):
 
 
 class Origin(NamedTuple):
-    """Where content of the host was made: ``made``, an ``array``, ``read`` from the device, or a loader's ``batch``.
+    """Where content of the host was made: an ``array``, ``read`` from the device, a loader's ``batch``, and so on.
 
-    ``computed`` is what the host makes of a batch. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`.
+    What a program makes itself is of one of the kinds ``OWN``: ``made`` by a factory of torch, ``drawn`` if that is
+    random, ``fixed`` if its arguments are constants; ``generated`` by a factory of NumPy; or made of a ``number``,
+    ``numbers``, ``constant numbers`` or other ``data``. ``computed`` is what the host makes of a batch. ``frame`` and
+    ``region`` are of :mod:`torchlint.engine.frames`.
     ``pins``: whether the loader of a batch pins it; None if that is not known.
     """
 
@@ -138,6 +141,10 @@ class Value:
     def certain(self) -> Value:
         """This tensor, known to be one."""
         return self._copy(sure=True)
+
+    def with_origin(self, origin: Origin | None) -> Value:
+        """This value with content that comes from somewhere else."""
+        return self._copy(origin=origin)
 
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""

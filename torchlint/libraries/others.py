@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import is_loader
+from torchlint.engine.origins import of_operands
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
     NUMBER,
@@ -24,6 +25,7 @@ from torchlint.engine.values import (
 )
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
+from torchlint.knowledge.factories import ARRAY_NAMES
 from torchlint.libraries.builtins import pairs
 from torchlint.libraries.loaders import Loaders
 from torchlint.libraries.options import Options
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 _MODULES = 40  # that a computed name of a module may mean
 _PREFIX = 3  # characters of it that must be known
 _FUNCTIONS_CALLED = (Kind.FUNCTION, Kind.PARTIAL)
+_ARRAYS = (Kind.ARRAY, Kind.TENSOR)
 
 
 class Others:
@@ -187,7 +190,10 @@ class Others:
                     origin = leaf.origin
         if given.name in ("random", "rand", "uniform", "randint", "normal") and not given.values:
             return NUMBER
-        return Value(Kind.ARRAY, origin=origin or self._state.origin("made", given.node))
+        if origin is None and any(leaf.kind in _ARRAYS for value in given.all for leaf in leaves(value)):
+            origin = of_operands(given.all)
+        own = "generated" if given.name in ARRAY_NAMES else "array"
+        return Value(Kind.ARRAY, origin=origin or self._state.origin(own, given.node))
 
     def _images(self, given: Arguments) -> Value:
         self._read_all(given)
@@ -209,8 +215,9 @@ class Others:
         return Value(Kind.UNKNOWN, "environment")
 
     def _random(self, given: Arguments) -> Value:
-        if given.name == "choice":
-            return self._engine.containers.element(given.get(0), given.node, given.scope)
+        if given.name in ("choice", "choices", "sample"):
+            element = self._engine.containers.element(given.get(0), given.node, given.scope)
+            return element if given.name == "choice" else collection(element)
         return NUMBER
 
     def _read_all(self, given: Arguments) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.functions import method_named
 from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.origins import is_own, of_operands
 from torchlint.engine.values import (
     FLAG,
     MASK,
@@ -22,6 +23,7 @@ from torchlint.engine.values import (
     Value,
     collection,
     computed,
+    leaves,
     sequence,
     tensor,
 )
@@ -58,8 +60,11 @@ class Tensors:
         if known.takes == "sizes":
             self.sizes(given.all, given)
         self.numbers(known, given, given.all)
+        if name.endswith("_") and not is_own(given.all):
+            self._state.involve(owner)
         if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
-            part = tensor(owner.device or Device.UNKNOWN, sure=owner.sure)
+            origin = of_operands([owner, *given.all]) if owner.device is Device.HOST else None
+            part = tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=origin)
             return sequence([part, part])
         if known.gives == "list":
             return collection(tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=owner.origin))
@@ -74,7 +79,7 @@ class Tensors:
         keeps = known.keeps != "" and not known.dtype
         detail = MASK if known.makes_mask else owner.detail if keeps else None
         sure = owner.sure or known.only or (known.reduces != "" and owner.device is Device.ACCELERATOR)
-        origin = owner.origin if keeps and known.shares else computed(owner.origin)
+        origin = owner.origin if keeps and known.shares else of_operands([owner, *given.all])
         return tensor(device, sure=sure, detail=detail, origin=origin if device is not Device.ACCELERATOR else None)
 
     def sizes(self, values: Sequence[Value], given: Arguments) -> None:
@@ -103,12 +108,15 @@ class Tensors:
         computed_there = name == "cpu" and owner.device is Device.ACCELERATOR  # what a model gives
         if on_device and (owner.sure or computed_there or name in ("item", "tolist")):
             self._state.happen(given.node, given.scope, forms.READ_METHOD, name=name)
+        if name != "cpu":
+            self._state.involve(owner)
         origin = self._state.origin("read", given.node) if on_device else owner.origin
         if name == "numpy":
             return Value(Kind.ARRAY, origin=owner.origin or origin)
         if name == "cpu":
             return tensor(Device.HOST, sure=owner.sure, detail=owner.detail, origin=origin)
-        return collection(NUMBER) if name == "tolist" else NUMBER
+        number = Value(Kind.NUMBER, origin=origin) if on_device else NUMBER
+        return collection(number) if name == "tolist" else number
 
     # -- moves -------------------------------------------------------------------------------------
 
@@ -150,12 +158,16 @@ class Tensors:
             self._state.happen(given.node, given.scope, forms.COPIED_TO_HOST)
         elif owner.device is Device.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Device.HOST):
             self._devices.copy(given, source.origin)
+        if not is_own([source]):
+            self._state.involve(owner)
         return owner
 
     def _new(self, given: Arguments) -> Value:
         owner, name = given.receiver, given.name
         if name == "new_tensor" and self._state.on_device(owner):
-            self._state.happen(given.node, given.scope, forms.HOST_DATA, given.get(0).origin, name=name)
+            data = given.get(0)
+            content = data.origin or self._state.origin(content_of(data), given.node)
+            self._state.happen(given.node, given.scope, forms.HOST_DATA, content, name=name)
         origin = self._state.origin("made", given.node) if owner.device is Device.HOST else None
         return tensor(owner.device or Device.UNKNOWN, origin=origin)
 
@@ -191,11 +203,24 @@ class Tensors:
         return tensor(owner.device or Device.UNKNOWN, sure=owner.detail == MOVED, origin=owner.origin)
 
 
+def content_of(data: Value) -> str:
+    """What the data of the host are of which a tensor is made, as ``Origin`` names it."""
+    if data.kind is Kind.ARRAY:
+        return "array"
+    every = list(leaves(data))
+    if not every or any(leaf.kind not in _PLAIN or leaf.is_text or leaf.is_none for leaf in every):
+        return "data"
+    if len(every) == 1 and data.kind not in (Kind.LIST, Kind.GENERATOR):
+        return "number"
+    return "constant numbers" if all(leaf.kind is Kind.CONSTANT and leaf.sure for leaf in every) else "numbers"
+
+
 def gives_pair(known: Function, others: Sequence[Value]) -> bool:
     """Whether a function or method gives values and indices; some do with a dimension."""
     return known.gives == "pair" or (known.gives == "pair with dim" and bool(others))
 
 
+_PLAIN = frozenset({Kind.NUMBER, Kind.CONSTANT})
 _NUMBERS = ("alpha", "beta", "value")  # arguments by name that are numbers, of functions that also take tensors
 _METHODS = {
     "backward": Tensors._backward,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torchlint.catalogue.functions import OF_TORCH, function_named
 from torchlint.catalogue.records import Function
-from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.arguments import OTHERS, Arguments, device_of
+from torchlint.engine.origins import of_operands, read_among
 from torchlint.engine.values import (
     FLAG,
     MASK,
@@ -29,7 +30,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.tensors import Tensors, gives_pair
+from torchlint.libraries.tensors import Tensors, content_of, gives_pair
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -134,7 +135,7 @@ class TorchFunctions:
         if given.name in tensors.CPU_TYPES:
             data = given.get(0)
             if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
-                self._state.happen(given.node, given.scope, forms.LEGACY_DATA, data.origin)
+                self._state.happen(given.node, given.scope, forms.LEGACY_DATA, self._data_origin(given, data))
             return tensor(Device.ACCELERATOR)
         if given.name in tensors.CURRENT_DEVICE:
             return Value(Kind.DEVICE, device=Device.ACCELERATOR)
@@ -194,7 +195,8 @@ class TorchFunctions:
             self._lengths(given)
         elif given.name == "interpolate":
             self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
-        return tensor(device_of(given.all) or Device.UNKNOWN)
+        device = device_of(given.all) or Device.UNKNOWN
+        return tensor(device, origin=of_operands(given.all) if device is Device.HOST else None)
 
     # -- tensors -----------------------------------------------------------------------------------
 
@@ -220,11 +222,12 @@ class TorchFunctions:
         if "input" not in given.named:
             self._tensors.numbers(record, given, [*given.values[1:], *given.named.values()])
         place = device or Device.UNKNOWN
+        origin = of_operands(given.all) if place is Device.HOST else None
         if gives_pair(record, given.all[1:]) and (record.gives == "pair" or given.get(1).kind is not Kind.TENSOR):
-            return sequence([tensor(place), tensor(place)])
+            return sequence([tensor(place, origin=origin), tensor(place, origin=origin)])
         if record.gives == "list":
-            return collection(tensor(place))
-        return tensor(place, detail=MASK if record.makes_mask else None, origin=_origin(given, place))
+            return collection(tensor(place, origin=origin))
+        return tensor(place, detail=MASK if record.makes_mask else None, origin=origin)
 
     def _waits(self, record: Function, dotted: str, given: Arguments) -> None:
         wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)
@@ -254,12 +257,16 @@ class TorchFunctions:
         self._tensors.sizes(given.all, given)
         mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
         device = device or self._default
-        origin = self._state.origin("made", given.node) if device is Device.HOST else None
+        kind = "drawn" if record.draws else "fixed" if all(map(_never_changes, given.all)) else "made"
+        host = device is Device.HOST and _CHOSEN.isdisjoint(given.named) and OTHERS not in given.named
+        origin = self._state.origin(kind, given.node) if host else None
         return tensor(device, detail=MASK if mask else None, origin=origin)
 
     @property
     def _default(self) -> Device:
         """Where tensors are made without ``device``: unknown if the project sets the default device."""
+        if self._state.placed is not None:
+            return self._state.placed
         return Device.UNKNOWN if self._engine.program.sets_default_device else Device.HOST
 
     def _factory_device(self, given: Arguments) -> Device | None:
@@ -278,24 +285,31 @@ class TorchFunctions:
         inner = [leaf for leaf in leaves(data) if leaf.kind is Kind.TENSOR]
         if any(state.is_on_device(leaf) and leaf.device is Device.ACCELERATOR for leaf in inner):
             state.happen(given.node, given.scope, forms.OF_TENSORS, name=given.name)
-        kind = "batch" if data.is_batch else "array" if data.kind is Kind.ARRAY else "made"
-        origin = data.origin or state.origin(kind, given.node)
+        origin = self._data_origin(given, data)
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
         if device is Device.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
         device = device or (Device.HOST if given.name in _SHARING else self._default)
         return tensor(device, origin=origin if device is Device.HOST else None)
 
+    def _data_origin(self, given: Arguments, data: Value) -> Origin:
+        """Where the data of a tensor come from; for types of tensors, numbers are sizes."""
+        sized = given.name in _TYPES and data.kind in _NUMBERS
+        kind = "batch" if data.is_batch else "made" if sized else content_of(data)
+        return data.origin or read_among(data) or self._state.origin(kind, given.node)
+
+
+def _never_changes(value: Value) -> bool:
+    """Whether an argument of a factory is the same each time."""
+    return all(leaf.kind in (Kind.CONSTANT, Kind.LIBRARY) and leaf.option is None for leaf in leaves(value))
+
 
 def _is_given(value: Value) -> bool:
     return value is not UNKNOWN and not value.is_none
 
 
-def _origin(given: Arguments, place: Device) -> Origin | None:
-    found = (leaf.origin for value in given.values for leaf in leaves(value) if leaf.origin is not None)
-    return computed(next(found, None)) if place is Device.HOST else None
-
-
+_CHOSEN = frozenset({"device", "generator", "pin_memory", "out", "requires_grad"})  # arguments that ask for the host
+_NUMBERS = (Kind.NUMBER, Kind.CONSTANT)
 _TYPES = tensors.CPU_TYPES | {"Tensor"}
 # On the host, whatever the default device is.
 _SHARING = tensors.CPU_TYPES | {name for name, function in OF_TORCH.items() if function.place == "host"}

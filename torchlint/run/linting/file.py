@@ -299,9 +299,9 @@ def _run_rules(module: SourceModule, file: _File) -> list[Finding]:
             file.problems.append(failures.internal_error(f"rule {rule.id} {rule.name}", file.path, error, rule))
     file.running = None
     if file.view.followed().events:
-        from torchlint.analysis.contradictions import contradicted
+        from torchlint.analysis.contradictions import Happening
 
-        file.contradicted = contradicted(module)
+        file.contradicted = module.shared(Happening).excluded
         _fix_events(module, file)
     if file.screened.needs_facts:
         _collect_facts(file, module)
