@@ -263,7 +263,7 @@ class Containers:
         """``tensor[index] = value`` between the host and the device."""
         state = self._state
         for each in index.items if index.kind is Kind.TUPLE else (index,):
-            if each.origin is not None and each.origin.kind == "made" and _stands_in(each.origin.node, node.slice):
+            if each.origin is not None and each.origin.kind in OWN and _stands_in(each.origin.node, node.slice):
                 self._index_from_host(owner, each, node, scope)
         on_host = owner.kind is Kind.ARRAY or (owner.device is Device.HOST and owner.sure)
         if on_host:
