@@ -322,6 +322,15 @@ def test_what_happens_once_for_a_sequence_that_is_decoded_is_no_step(tmp_path: P
     assert ("once for each input" in finding.message) is decoded
 
 
+def test_a_batch_that_a_model_decodes_is_a_step(tmp_path: Path) -> None:
+    text = REQUESTS.replace('for prompt in open("prompts.txt"):', "for prompt in DataLoader(torch.zeros(32, 8)):")
+    text = text.replace("import torch\n", "import torch\n    from torch.utils.data import DataLoader\n", 1)
+    (tmp_path / "program.py").write_text(dedent(text).format(call="generate(model, tokens)"), encoding="utf-8")
+    (tmp_path / "helper.py").write_text("def keep(row):\n    return row[row > 3]\n", encoding="utf-8")
+    (finding,) = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    assert finding.severity.value == "warning"
+
+
 @pytest.mark.parametrize(
     "told", ["type(x).__name__ != 'ndarray'", "not isinstance(x, np.ndarray)", "type(x) is not np.ndarray"]
 )

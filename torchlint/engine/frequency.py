@@ -299,7 +299,11 @@ class Frequency:
     def decodes(self, frame: Frame, region: Region) -> bool:
         """Whether a function on the way from the step, or the step itself, decodes or samples a whole sequence."""
         *inner, (here, _, step) = self._outwards(frame, region)
-        if step is None or any(self._infers(each, loop) for each, loop in self._inside_loops(frame, region)):
+        if (
+            step is None
+            or step.over_batches
+            or any(self._infers(each, loop) for each, loop in self._inside_loops(frame, region))
+        ):
             return False  # a loop that calls the model is what decodes
         if any(called in self._sampling for called, *_ in inner):
             return True
