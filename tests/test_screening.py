@@ -285,9 +285,9 @@ def test_no_name_of_loaders_and_optimizers_is_forgotten(
 
 
 @pytest.mark.parametrize(("text", "repeats"), STEPS.items())
-def test_reads_are_looked_for_where_something_may_run_every_step(text: str, repeats: bool) -> None:
+def test_moves_are_looked_for_where_something_may_run_every_step(text: str, repeats: bool) -> None:
     candidates = EVERYTHING.screen(f"import torch\n{text}".encode(), "x.py").candidates
-    assert ("TL301" in candidates) is repeats
+    assert ("TL205" in candidates) is repeats
 
 
 @pytest.mark.parametrize(
