@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from torchlint import on
 from torchlint.model import Fix, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
@@ -56,7 +54,7 @@ class NonblockingFromPageable(Rule):
         return f" in every {self.module.shared(Steps).around(move.call).in_words}"
 
     def _message(self, found: Pageable, when: str) -> str:
-        made = found.call.func if isinstance(found.call, cst.Call) else found.call
+        made = getattr(found.call, "func", found.call)
         name = (self.module.qualified(made) or "").removeprefix("builtins.")
         if found.kind == "data":
             return (
