@@ -344,13 +344,9 @@ def _is_list(node: ast.AST, index: Value) -> bool:
     """Whether something is indexed with a list of numbers that stands there."""
     slice_ = getattr(node, "slice", None)
     parts = (*slice_.elts, slice_) if isinstance(slice_, ast.Tuple) else (slice_,)
-    numbers = index.element is not None and index.element.kind in (Kind.NUMBER, Kind.CONSTANT)
-    return any(
-        isinstance(part, ast.ListComp) and numbers
-        if not isinstance(part, ast.List)
-        else bool(part.elts) and all(isinstance(each, ast.Constant) for each in part.elts)
-        for part in parts
-    )
+    inside = index.items or ([index.element] if index.element is not None else [])
+    numbers = bool(inside) and all(each.kind in (Kind.NUMBER, Kind.CONSTANT) for each in inside)
+    return numbers and any(isinstance(part, (ast.List, ast.ListComp)) for part in parts)
 
 
 def _stands_in(node: ast.AST, index: ast.expr) -> bool:
