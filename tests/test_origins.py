@@ -61,6 +61,10 @@ def of(folder: Path, body: str, before: str = "") -> list[Finding]:
         ("x = torch.zeros(4) - 1\nx.view(-1)[0] = number\nx = x.to(device)", "TL104", "never changes"),
         ("x = torch.randperm(8) // 2\nprint(x.tolist())\nx = x.to(device)", "TL202", ""),
         ("x = remembered(8).to(device)", "TL202", "before the step"),
+        ("x = torch.zeros(4)\nx.add_(2)\nx = x.to(device)", "TL104", "never changes"),
+        ("x = torch.zeros(4)\nx.add_(batch[0])\nx = x.to(device)", "TL202", ""),
+        ("x = torch.zeros(4)\nx[0] = model.weight.sum().item()\nx = x.to(device)", "TL201", ""),
+        ("x = torch.ones(4)\nif number % 2:\n    x = model.weight.sum(1).cpu()\nx = x.to(device)", "TL202", ""),
     ],
 )
 def test_what_is_copied_decides_the_rule_and_what_to_do(tmp_path: Path, body: str, rule: str, advice: str) -> None:
