@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from textwrap import indent
 
 import pytest
 
@@ -200,7 +201,8 @@ def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
     ],
 )
 def test_moves_survive_screening_however_they_are_written(rule: str, text: str) -> None:
-    found = MOVES.lint(f"import torch\n{text}".encode(), "x.py").findings
+    code = "def made():\n" + indent(text, "    ") if rule == "TL104" else text  # what a program makes once is no matter
+    found = MOVES.lint(f"import torch\n{code}".encode(), "x.py").findings
     assert rule in {finding.rule for finding in found}
 
 
@@ -243,6 +245,30 @@ def test_fabric_needs_no_torch() -> None:
     assert "TL502" in RULES.screen(text.encode(), "x.py").candidates
 
 
+STEPS = {
+    "for x in DATA_ITER:\n    print(model(x.to(device)))\n": True,
+    "for x in Train_Iter:\n    print(model(x.to(device)))\n": True,
+    "for x in PreFetcher(y):\n    print(model(x.to(device)))\n": True,
+    "for x in val_dL:\n    print(model(x.to(device)))\n": True,
+    "for _ in range(9):\n    OPT.step()\n    print(f(x.to(device)))\n": True,
+    "for _ in range(9):\n    Opt_g.step()\n    print(f(x.to(device)))\n": True,
+    "for _ in range(9):\n    (opt).step()\n    print(f(x.to(device)))\n": True,
+    "for x, y in train_loader:\n    print(model(x.to(device)))\n": True,
+    "for x, y in DataLoader(data):\n    print(model(x.to(device)))\n": True,
+    "for x in TRAIN_LOADER:\n    print(model(x.to(device)))\n": True,
+    "for x, y in learn.dl:\n    print(model(x.to(device)))\n": True,
+    "while running:\n    x = next(batches).to(device).item()\n": True,
+    "while running:\n    x = next(iter(batches)).to(device).item()\n": True,
+    "for _ in range(9):\n    loss = f(x.to(device))\n    loss.backward()\n    print(loss)\n": True,
+    "for _ in range(9):\n    solver.step()\n    print(f(x.to(device)))\n": True,
+    "o = torch.optim.SGD(p)\nfor _ in range(9):\n    o.step()\n    print(f(x.to(device)))\n": True,
+    "class Net(nn.Module):\n    def forward(self, x):\n        print(x.to(device))\n": True,
+    "class Net(nn.Module):\n    def training_step(self, x): return x.to(device).item()\n": True,
+    "def collate_fn(batch):\n    print(batch.to(device))\n": True,
+    "def f(x): return x.to(device).item()\n": False,
+}
+
+
 @pytest.mark.parametrize("cased", [str.lower, str.title, str.upper])
 @pytest.mark.parametrize(
     ("words", "line"),
@@ -256,6 +282,12 @@ def test_no_name_of_loaders_and_optimizers_is_forgotten(
 ) -> None:
     for word in words:
         assert TextIndex(line.format(cased(word)).encode()).has(STEP_CONCEPT), word
+
+
+@pytest.mark.parametrize(("text", "repeats"), STEPS.items())
+def test_moves_are_looked_for_where_something_may_run_every_step(text: str, repeats: bool) -> None:
+    candidates = EVERYTHING.screen(f"import torch\n{text}".encode(), "x.py").candidates
+    assert ("TL205" in candidates) is repeats
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,12 @@ CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
             "a condition on a tensor: the host waits here",
             CHOOSE,
         ),
-        ("turned = out[:4].inverse()", "TL304", "`out[:4].inverse()`: the host waits here", ""),
+        (
+            "turned = out[:4].inverse()",
+            "TL304",
+            "`out[:4].inverse()`: the host waits here",
+            ": `torch.linalg.inv_ex` does not wait, and gives the error as a tensor",
+        ),
         (
             "lowest = min(out.mean(), out.sum())",
             "TL301",

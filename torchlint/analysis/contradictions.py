@@ -13,6 +13,7 @@ from torchlint.analysis.values.lattice import Device
 from torchlint.knowledge.forms import (
     BLOCKING,
     COPIED_TO_HOST,
+    COPY,
     DEVICE_INDEX,
     HOST_INDEX,
     LISTED_INDEX,
@@ -20,13 +21,14 @@ from torchlint.knowledge.forms import (
     STORED_ON_HOST,
 )
 from torchlint.model import Heat
-from torchlint.project.followed import BATCHES
+from torchlint.project.followed import BATCHES, OWN
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.project.followed import FollowedEvent, Range
 
 
+_NUMBERS = frozenset({"number", "numbers", "constant numbers"})  # origins
 _TO_HOST = frozenset(form.key for form in (HOST_INDEX, STORED_ON_HOST, COPIED_TO_HOST))  # of what is on the CPU
 
 
@@ -34,8 +36,8 @@ class Contradictions:
     """The ``places`` of events that the file itself excludes.
 
     It shows that the place is never reached, that a step of the same function gets there seldom, or that what is read
-    is on the CPU, or that the compiler makes a constant of an index; and what a class of the project moves may be
-    anything.
+    is on the CPU, or that the compiler makes a constant of an index or of numbers; and what a class of the project
+    moves may be anything.
     """
 
     def __init__(self, module: SourceModule) -> None:
@@ -69,8 +71,30 @@ class Contradictions:
             and event.form not in _TO_HOST
             and any(_is_on_cpu(module, part) for part in _read(node))
         )
-        constant = event.form in (DEVICE_INDEX.key, LISTED_INDEX.key) and module.shared(Compiled).covers(node)
+        folded = event.form in (DEVICE_INDEX.key, LISTED_INDEX.key) or event.origin in _NUMBERS
+        constant = folded and module.shared(Compiled).covers(node)
         return bool(own or seldom or on_host or constant or module.never_runs(node))
+
+
+class Happening:
+    """What happens in every step in the expressions of a file, as far as that does not exclude it."""
+
+    def __init__(self, module: SourceModule) -> None:
+        self._followed = module.followed
+        self._excluded = module.shared(Contradictions).places
+
+    def within(self, node: cst.CSTNode) -> list[FollowedEvent]:
+        """What happens in an expression."""
+        found = self._followed.events_in(node)
+        return [event for event in found if event.seen or event.place not in self._excluded]
+
+    def copies(self, node: cst.CSTNode) -> bool:
+        """Whether something is copied to the device in an expression."""
+        return any(event.form.startswith(COPY) for event in self.within(node))
+
+    def copies_data(self, node: cst.CSTNode) -> bool:
+        """Whether something is copied there that the program does not make itself in the step."""
+        return any(event.form.startswith(COPY) and event.origin not in OWN for event in self.within(node))
 
 
 def _read(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -157,6 +157,8 @@ class Calls:
     def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """What something unknown gives: what takes tensors of the device and gives something computes, like a model."""
         given = [*args, *named.values()]
+        for value in given:
+            self._state.involve(value)
         if node is not self._state.discarded and any(
             self._state.is_on_device(leaf) for v in given for leaf in leaves(v)
         ):
@@ -237,10 +239,10 @@ class Calls:
         kinds = (
             kinds_of_data(function, names) if assumed else tuple((name, key(value)) for name, value in names.items())
         )
-        place = (function.node, within, self._state.worker, receiver, kinds)
+        place = (function.node, within, self._state.worker, self._state.default_device, receiver, kinds)
         frame = self._state.frames.get(place)
         if frame is None:
-            peers = self._peers[function.node, within, assumed]
+            peers = self._peers[function.node, within, assumed, self._state.default_device]
             frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
             frame.in_model = self._state.in_model or self._is_of_module(own)
             self._state.frames[place] = frame

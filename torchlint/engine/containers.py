@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.frames import Scope
-from torchlint.engine.origins import overwrite, read_among
+from torchlint.engine.origins import is_own, of_operands, overwrite, read_among
 from torchlint.engine.state import Left, Returned, State
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -30,6 +30,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import forms
+from torchlint.project.followed import OWN
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -140,7 +141,9 @@ class Containers:
 
     def _index_from_host(self, owner: Value, index: Value, node: ast.AST, scope: Scope) -> None:
         """An index on the host of a tensor on the device, which is copied there."""
-        if owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
+        if owner.kind in (Kind.TENSOR, Kind.ARRAY) and owner.device is not Device.ACCELERATOR and not is_own([owner]):
+            self._state.involve(index)
+        elif owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
             self._state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
         elif owner.kind is Kind.TENSOR and owner.device is Device.ACCELERATOR and _is_list(node, index):
             self._state.happen(node, scope, forms.LISTED_INDEX)  # what a list can index, and is no array, is a tensor
@@ -244,6 +247,8 @@ class Containers:
             self._assign_to_batch(owner, index, value, node, scope)
         elif owner.kind in (Kind.TENSOR, Kind.ARRAY):
             self._store(owner, index, value, node, scope)
+            if not (is_own([value]) and _is_literal(node.slice)):
+                self._state.involve(owner)
         elif owner.kind is Kind.INSTANCE:
             store = self._engine.classes.method(owner, "__setitem__")
             if store is not None:
@@ -263,7 +268,7 @@ class Containers:
         """``tensor[index] = value`` between the host and the device."""
         state = self._state
         for each in index.items if index.kind is Kind.TUPLE else (index,):
-            if each.origin is not None and each.origin.kind == "made" and _stands_in(each.origin.node, node.slice):
+            if each.origin is not None and each.origin.kind in OWN and _stands_in(each.origin.node, node.slice):
                 self._index_from_host(owner, each, node, scope)
         on_host = owner.kind is Kind.ARRAY or (owner.device is Device.HOST and owner.sure)
         if on_host:
@@ -296,16 +301,27 @@ def is_loader(value: Value) -> bool:
     return value.kind is Kind.LOADER or (value.kind is Kind.GENERATOR and value.detail == "loader")
 
 
+def _is_literal(index: ast.expr) -> bool:
+    """Whether an index consists of constants and slices."""
+    return not any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(index))
+
+
 def _part(value: Value) -> Value:
     return tensor(value.device or Device.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin)
 
 
 def _origin_of_part(owner: Value, indices: list[Value | None]) -> Origin | None:
-    """Where a part comes from; what is selected by something on the device, the host does not have."""
-    on_device = owner.device is Device.ACCELERATOR
-    if on_device and any(index is not None and index.device is Device.ACCELERATOR for index in indices):
-        return computed(owner.origin)
-    return (None if on_device else read_among(indices)) or owner.origin
+    """Where a part comes from.
+
+    What is selected by something on the device, the host does not have; what data select is not the program's own.
+    """
+    given = [index for index in indices if index is not None]
+    if owner.device is Device.ACCELERATOR:
+        selected = any(index.device is Device.ACCELERATOR for index in given)
+        return computed(owner.origin) if selected else owner.origin
+    if owner.origin is not None and owner.origin.kind in OWN:
+        return of_operands([owner, *given])
+    return read_among(given) or owner.origin
 
 
 def _field(owner: Value, index: Value | None) -> Value:

@@ -14,7 +14,7 @@ from torchlint.engine.gradients import quiet_frames
 from torchlint.engine.source import Source, iterated
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, HOT, REQUEST, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import ASSUMED, HOT, OWN, REQUEST, SAMPLING, FollowedEvent, range_of
 
 _FROZEN = re.compile(rb"\.requires_grad(_\(False|\s*=\s*False)")  # a file that says which parameters need gradients
 
@@ -37,15 +37,17 @@ class Occurrence(NamedTuple):
         """The path and the line."""
         return self.event.path, getattr(self.event.node, "lineno", 0)
 
-    def origin(self, frequency: Frequency) -> str:
+    def origin(self, frequency: Frequency, involved: Collection[ast.AST] = ()) -> str:
         """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
         if origin is not None and origin.kind == "batch" and origin.pins is not None:
             return "pinned" if origin.pins else "pageable"
-        if origin is None or origin.kind not in ("made", "read"):
+        if origin is None or origin.kind not in (*OWN, "read"):
             return origin.kind if origin is not None else ""
+        if origin.node in involved:
+            return ""
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
-        return origin.kind if in_step else "constant"
+        return origin.kind if in_step and not _is_kept(origin.frame) else "constant"
 
     def other_copy(self, frequency: Frequency) -> tuple[str, int]:
         """The copy that this one takes back, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
@@ -57,6 +59,19 @@ class Occurrence(NamedTuple):
             return "", 0  # what an earlier loop has gathered
         path = origin.frame.module.path
         return path if path != self.event.path else "", getattr(origin.node, "lineno", 0)
+
+    def what(self, origin: str) -> str:
+        """What happens, with the name of what makes the content that is copied."""
+        made = getattr(self.event.origin, "node", None)
+        if self.event.form is not forms.BLOCKING or origin not in OWN or not isinstance(made, ast.Call):
+            return self.event.what
+        return f"a copy of what `{ast.unparse(made.func)}` makes on the host"
+
+
+def _is_kept(frame: Frame) -> bool:
+    """Whether what a function gives is kept for later calls, as by ``functools.lru_cache``."""
+    decorators = getattr(frame.function.node, "decorator_list", ()) if frame.function is not None else ()
+    return any("cache" in ast.unparse(each) for each in decorators)
 
 
 _OPPOSITE = {forms.COPY: "read", forms.READ: "uploaded"}  # what a copy of each kind takes back
@@ -103,8 +118,12 @@ def events_of_files(
     frequency: Frequency,
     modules: Mapping[str, Module],
     reached: Collection[ast.AST] | None,
+    involved: Collection[ast.AST],
 ) -> dict[str, set[FollowedEvent]]:
-    """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps."""
+    """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps.
+
+    ``involved`` are the places that make content which the host uses itself.
+    """
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     recorded = _recorded(happened, frequency, modules, only_reached=reached is not None)
@@ -121,14 +140,15 @@ def events_of_files(
         phase = ASSUMED if assumed else state.phase.value
         if phase == Phase.INFERENCE.value:
             phase = _of_inference(one, frequency)
+        origin = one.origin(frequency, involved)
         found[path].add(
             FollowedEvent(
                 place,
                 one.event.form.key,
-                one.event.what,
+                one.what(origin),
                 phase,
                 state.option or "",
-                one.origin(frequency),
+                origin,
                 sources[path].statement(place),
                 tuple(frequency.way(one.frame, one.region)),
                 tuple(map(iterated, frequency.loops(one.frame, one.region))),

@@ -295,7 +295,7 @@ class Expressions:
             found = operate(left, right, None)
             unknown = any(value.kind is Kind.UNKNOWN for value in (left, *others))
             sure = (found.sure and not unknown) or (left.sure and left.kind is Kind.TENSOR)
-            return tensor(found.device or Device.UNKNOWN, sure=sure, detail=MASK, origin=read_among([found]))
+            return tensor(found.device or Device.UNKNOWN, sure=sure, detail=MASK, origin=found.origin)
         read = read_among([left, right])
         if read is not None and Kind.ARRAY in (left.kind, right.kind):
             return Value(Kind.ARRAY, origin=read)

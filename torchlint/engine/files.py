@@ -39,7 +39,8 @@ def known_of_files(
             steps[path][step.line] = often, step
     unusual, feeds = _unusual(state, frequency, modules), _feeds(frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
-    events = events_of_files(happened, frequency, modules, state.reached if reached is not None else None)
+    entered = state.reached if reached is not None else None
+    events = events_of_files(happened, frequency, modules, entered, state.involved)
     unfollowed = _unfollowed(state)
     if reached is not None:
         for module, statements in state.left_out.items():

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from torchlint.engine.origins import of_operands
+from torchlint.engine.origins import of_operands, read_among
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -54,13 +54,15 @@ def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
         repeated = left if left.kind in SEQUENCES else right
         return collection(repeated.element if repeated.kind is Kind.LIST else join_all(repeated.items))
     if Kind.ARRAY in kinds:
-        return left if left.kind is Kind.ARRAY and left.origin else right if right.kind is Kind.ARRAY else left
+        return Value(Kind.ARRAY, origin=of_operands([left, right]))
     if left.is_text:
         return TEXT
     if Counted.TIME in (left.detail, right.detail):
         return Value(Kind.NUMBER, Counted.TIME)
     if kinds <= {*PLAIN, Kind.SHAPE}:
-        return COUNTER if Counted.STEPS in (left.detail, right.detail) else NUMBER
+        read = read_among([left, right])
+        number = Value(Kind.NUMBER, origin=read) if read is not None else NUMBER
+        return COUNTER if Counted.STEPS in (left.detail, right.detail) else number
     return NUMBER if Kind.NUMBER in kinds and isinstance(operation, (ast.FloorDiv, ast.Pow)) else UNKNOWN
 
 

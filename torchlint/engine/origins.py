@@ -1,29 +1,39 @@
-"""Where content comes from: what was read from the device, or copied there, through computations and parts."""
+"""Where content comes from, through computations and parts."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from torchlint.catalogue.records import Function
 from torchlint.engine.frames import Scope
 from torchlint.engine.values import Device, Kind, Origin, Value, computed, leaves
+from torchlint.project.followed import OWN
 
-_DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
+_WRITTEN = frozenset({Kind.TENSOR, Kind.ARRAY})
+_DATA = _WRITTEN | {Kind.UNKNOWN}
 _ON_DEVICE = ("same", "own")  # kernels
 
 
 def read_among(values: Iterable[Value | None]) -> Origin | None:
     """The origin of what was read from the device, among values of the host."""
-    return next((origin for origin in _origins(values) if origin.kind == "read"), None)
+    parts = (part for value in values if value is not None for part in ((value,) if value.origin else leaves(value)))
+    return next((part.origin for part in parts if part.origin is not None and part.origin.kind == "read"), None)
 
 
-def of_operands(values: list[Value]) -> Origin | None:
-    """The origin of what the host computes from several values; what was read from the device comes first."""
-    return computed(read_among(values) or next(_origins(values), None))
+def of_operands(values: Sequence[Value]) -> Origin | None:
+    """The origin of what the host computes from several values.
+
+    What was read from the device comes first, and the program's own counts only if all of the data are.
+    """
+    data = _data(values)
+    origins = [leaf.origin for leaf in data if leaf.origin is not None]
+    others = [origin for origin in origins if origin.kind not in OWN]
+    found = next(iter(others or origins), None)
+    return read_among(values) or (computed(found) if others or len(origins) == len(data) else None)
 
 
-def of_call(values: list[Value], function: Function, device: Device, *, seeded: bool = False) -> Origin | None:
+def of_call(values: Sequence[Value], function: Function, device: Device, *, seeded: bool = False) -> Origin | None:
     """The origin of what a function gives for tensors and arrays of the host.
 
     What only the host can compute, or draw from a ``seeded`` generator of its own, does not come from the device.
@@ -36,13 +46,31 @@ def of_call(values: list[Value], function: Function, device: Device, *, seeded: 
 
 def overwrite(node: ast.expr, value: Value, scope: Scope) -> None:
     """A variable whose content is written to does not hold what was copied any more."""
-    if isinstance(node, ast.Name) and value.kind in _DATA and value.origin is not None:
+    if isinstance(node, ast.Name) and value.kind in _WRITTEN and value.origin is not None:
         scope.set(node.id, value.overwritten())
 
 
-def _origins(values: Iterable[Value | None]) -> Iterator[Origin]:
-    for value in values:
-        if value is not None and value.origin is not None:
-            yield value.origin
-        elif value is not None:
-            yield from (leaf.origin for leaf in leaves(value) if leaf.origin is not None)
+def own_origins(value: Value) -> Iterator[Origin]:
+    """Where the content was made that the program itself has made on the host, among the parts of a value."""
+    for leaf in leaves(value):
+        if leaf.device is not Device.ACCELERATOR and leaf.origin is not None and leaf.origin.kind in OWN:
+            yield leaf.origin
+
+
+def is_own(values: Iterable[Value]) -> bool:
+    """Whether values are made by the program itself, or numbers."""
+    return all(leaf.origin is not None and leaf.origin.kind in OWN for leaf in _data(values))
+
+
+def _data(values: Iterable[Value]) -> list[Value]:
+    """The data among the parts of values; what the elements of a container are that is not known."""
+    unknown = Value(Kind.UNKNOWN)
+    parts = (
+        part
+        for value in values
+        for part in ((unknown,) if value.kind in _LISTS and value.element is None else leaves(value))
+    )
+    return [part for part in parts if part.kind in _DATA]
+
+
+_LISTS = (Kind.LIST, Kind.GENERATOR)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 from torchlint.engine.frames import Call, Event, Frame, Function, Object, Place, Region, Scope, Tensor
+from torchlint.engine.origins import own_origins
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
 from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
@@ -66,6 +67,7 @@ class State:
         self.unresolved: Callable[[Value, list[Value], dict[str, Value], ast.Call], None] | None = None
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
+        self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -79,7 +81,7 @@ class State:
     def within(self, work: int, module: Module, node: ast.AST, act: Callable[[], object]) -> None:
         """Follow a function or the body of a file with a share of the budget; notes it if that is not enough."""
         saved = self.frame, self.region, self.limit
-        self.limit, self.depth, self.worker = min(self.total, self.work + work), 0, False
+        self.limit, self.depth, self.worker, self.default_device = min(self.total, self.work + work), 0, False, None
         try:
             act()
         except (Returned, Left):
@@ -162,6 +164,10 @@ class State:
         """The host waits for a tensor, if it is one on the accelerator."""
         if self.is_on_device(value):
             self.happen(node, scope, form, value.origin, name=name)
+
+    def involve(self, value: Value) -> None:
+        """The host uses content that the program has made, or writes data into it: it is not only copied."""
+        self.involved.update(origin.node for origin in own_origins(value))
 
     def mark(self, kind: str) -> None:
         """Record that a model, ``backward``, an optimizer or an environment is called here, or a batch is taken."""

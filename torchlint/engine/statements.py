@@ -165,6 +165,10 @@ class Statements:
         test = self._engine.evaluate(node.test, scope)
         self._state.waits(test, node.test, scope, forms.CONDITION)
         outcome = truth(test)
+        if outcome and fills(node):
+            with self._state.inside("guard", node, "once", rare=True):
+                self.block(node.body, scope)
+            return None
         if outcome is not None:
             self.block(node.body if outcome else node.orelse, scope)
             return None

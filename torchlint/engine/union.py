@@ -20,6 +20,7 @@ from torchlint.engine.values import (
     sequence,
     tensor,
 )
+from torchlint.project.followed import OWN
 
 _MEMBERS, _CLASSES = 12, 32  # of a union: of objects, of classes and functions
 _COPIED = ("read", "uploaded")  # origins
@@ -60,6 +61,8 @@ def join_all(values: Iterable[Value]) -> Value:
 def _dominated(this: Value, that: Value) -> Value | None:
     """What the union is if the kind of ``this`` decides it alone."""
     if this.kind is Kind.UNKNOWN:
+        if that.kind is Kind.TENSOR:
+            return _besides(that, this)
         return this if that.kind in PLAIN and this.detail is not None else that
     if this.kind is Kind.METHOD:
         return that
@@ -69,8 +72,14 @@ def _dominated(this: Value, that: Value) -> Value | None:
         keeps = that.kind in CALLABLE or that.kind in (Kind.DICT, Kind.TUPLE)
         if that.kind in _NO_TENSORS and this.sure:
             return tensor(this.device or Device.UNKNOWN, sure=False, detail=this.detail, origin=this.origin)
-        return None if keeps else this
+        return None if keeps else _besides(this, that)
     return None
+
+
+def _besides(one: Value, other: Value) -> Value:
+    """A tensor, or something unknown, whose content the program may not have made itself."""
+    own = one.origin is not None and one.origin.kind in OWN
+    return one.with_origin(None) if own and other.kind is Kind.UNKNOWN else one
 
 
 def _of_kinds(one: Value, other: Value) -> Value:
@@ -133,11 +142,11 @@ def _tensors(one: Value, other: Value) -> Value:
 def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
     """One of two origins, or both loaders; whether they pin a batch is known only if that is so of both.
 
-    What may also come from elsewhere was not certainly copied to the host or the device.
+    What may also come from elsewhere was not certainly copied to the host or the device, or made by the program itself.
     """
-    for this, that in ((one, other), (other, one)):
-        if this is not None and this.kind in _COPIED and (that is None or that.kind != this.kind):
-            return that
+    groups = _group(one), _group(other)
+    if groups[0] != groups[1]:
+        return next((origin for origin in (one, other) if origin is not None and _group(origin) == ""), None)
     if one is None or other is None or one is other:
         return one or other
     if one.kind == other.kind == "batch":
@@ -145,6 +154,13 @@ def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
         more = tuple(origin._replace(others=()) for origin in other.every if origin.node not in known)
         one = one._replace(others=(*one.others, *more)[:_MEMBERS])
     return one if one.pins is other.pins else one._replace(pins=None)
+
+
+def _group(origin: Origin | None) -> str:
+    """What two origins must have in common if that is to hold of their union; empty if that is not so."""
+    if origin is None:
+        return ""
+    return "own" if origin.kind in OWN else origin.kind if origin.kind in _COPIED else ""
 
 
 def _constants(one: Value, other: Value) -> Value:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from torchlint.project.followed import OWN
+
 if TYPE_CHECKING:
     import ast
 
@@ -65,11 +67,14 @@ class Counted(Enum):
 
 
 class Origin(NamedTuple):
-    """Where content of the host was made: ``made``, an ``array``, ``read`` from the device, or a loader's ``batch``.
+    """Where content of the host was made: an ``array``, ``read`` from the device, a loader's ``batch``, and so on.
 
-    ``computed`` is what the host makes of a batch, ``uploaded`` content of the device that was copied there, and that
-    the host has as well. ``frame`` and ``region`` are of :mod:`torchlint.engine.frames`. ``pins``: whether the loader
-    of a batch pins it; None if that is not known. ``others`` are other loaders that the batch may come from.
+    What a program makes itself is of one of the kinds ``OWN``: ``made`` by a factory of torch, ``drawn`` if that is
+    random, ``fixed`` if its arguments are constants; ``generated`` by a factory of NumPy; or made of a ``number``,
+    ``numbers``, ``constant numbers`` or other ``data``. ``computed`` is what the host makes of a batch, ``uploaded``
+    content of the device that was copied there, and that the host has as well. ``frame`` and ``region`` are of
+    :mod:`torchlint.engine.frames`. ``pins``: whether the loader of a batch pins it; None if that is not known.
+    ``others`` are other loaders that the batch may come from.
     """
 
     kind: str
@@ -152,8 +157,11 @@ class Value:
         return self._copy(sure=True)
 
     def overwritten(self) -> Value:
-        """This value with other content, which comes from nowhere in particular."""
-        return self.with_origin(None)
+        """This value with other content, which comes from nowhere in particular.
+
+        What the program makes itself remains its own, until data are written to it: see :meth:`State.involve`.
+        """
+        return self if self.origin is not None and self.origin.kind in OWN else self.with_origin(None)
 
     def with_origin(self, origin: Origin | None) -> Value:
         """This value with content that comes from somewhere else."""

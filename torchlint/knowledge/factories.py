@@ -22,6 +22,7 @@ TORCH_FACTORIES = {
 ARRAY_FACTORIES = frozenset(name for name in TORCH_FACTORIES if ".random." not in name) | frozenset(
     f"numpy.{name}" for name in "logspace tri zeros_like ones_like full_like empty_like".split()
 )
+ARRAY_NAMES = frozenset(name.rpartition(".")[2] for name in (*TORCH_FACTORIES, *ARRAY_FACTORIES, "choice"))
 GENERATORS = GENERATING | ARRAY_FACTORIES
 GENERATOR_NAMES = frozenset(name.rpartition(".")[2] for name in GENERATORS)
 # The dtypes of integers that NumPy draws.
@@ -30,9 +31,3 @@ NUMPY_DTYPES = dict.fromkeys(("numpy.random.randint", "numpy.random.permutation"
 ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())
 # Methods that fill a tensor, and the equivalent torch factories.
 FILL_METHODS = {name: function.factory for name, function in METHODS.items() if function.factory}
-# Functions of numbers that return a number, and functions whose results have limits that are numbers.
-NUMBER_FUNCTIONS = frozenset(
-    f"math.{name}"
-    for name in "sqrt exp log log2 log10 log1p expm1 pow floor ceil fabs tanh cos sin tan atan atan2 radians".split()
-) | frozenset(f"builtins.{name}" for name in "abs round max min pow".split())
-NUMBER_LIMITS = frozenset({"torch.finfo", "torch.iinfo"})

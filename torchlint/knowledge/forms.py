@@ -50,7 +50,13 @@ COPIED_TO_HOST = Form("`.copy_(..)` to the host", READ, _READS, _BULK)
 STORED_ON_HOST = Form("storing a tensor of the device in one of the host", READ, _READS, _BULK)
 OF_NUMPY = Form("`{}(..)` of NumPy", READ, _READS, "torch/_tensor.py: Tensor.__array__")
 FORMATTED = Form("formatting a tensor", READ, _READS, "torch/_tensor.py: Tensor.__format__; torch/_tensor_str.py: _str")
-OF_TENSORS = Form("`{}` of tensors of the device", READ, _READS, f"{_NEW}, which calls item() of each")
+OF_TENSORS = Form(
+    "`{}` of tensors of the device",
+    READ,
+    _READS,
+    f"{_NEW}, which calls item() of each",
+    "`torch.stack` joins them on the device",
+)
 NONFINITE = Form("`error_if_nonfinite=True`", READ, _READS, "torch/nn/utils/clip_grad.py: _get_total_norm")
 LENGTHS = Form("a tensor of lengths on the device", READ, _READS, "torch/nn/utils/rnn.py: pack_padded_sequence")
 LIST_INDEX = Form("a tensor as index of a list", READ, _READS, _INDEX)
@@ -136,6 +142,20 @@ LISTED_INDEX = Form(
 
 # TL806 reports it.
 RECORDED = Form("`{}`", GRAPH, (), "torch/csrc/autograd/functions/utils.h: compute_requires_grad")
+
+# Rules about copies of what the program makes itself on the host, by where it comes from.
+_OF_ORIGINS = {
+    **dict.fromkeys(("made", "drawn", "fixed"), ("TL104",)),
+    "generated": ("TL103", "TL104"),
+    **dict.fromkeys(("number", "numbers", "constant numbers"), ("TL105",)),
+}
+
+
+def rules_about(form: Form, origin: str) -> tuple[str, ...]:
+    """The rules of which the first enabled one reports a form, for what is copied."""
+    own = _OF_ORIGINS.get(origin, ()) if form in (BLOCKING, HOST_DATA, LEGACY_DATA) else ()
+    return (*own, *form.rules)
+
 
 FORMS = tuple(value for value in globals().values() if isinstance(value, Form))
 # Rules that report what following the programs sees; REPEATED those of them that are about reads in loops of a step.

@@ -63,7 +63,9 @@ class Builtins:
             return Value(Kind.FLAG, option=value.option, rarely=value.rarely)
         if value.kind is Kind.CONSTANT and value.sure and not value.option:
             return value
-        return Value(Kind.NUMBER, value.detail if value.kind is Kind.NUMBER else None, option=value.option)
+        read = self._state.origin("read", given.node) if self._state.is_on_device(value) else value.origin
+        detail, numbers = value.detail if value.kind is Kind.NUMBER else None, value.kind in (Kind.NUMBER, Kind.TENSOR)
+        return Value(Kind.NUMBER, detail, option=value.option, origin=read if numbers else None)
 
     def _print(self, given: Arguments) -> Value:
         for value in given.values:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import is_loader
-from torchlint.engine.origins import overwrite, read_among
+from torchlint.engine.origins import of_operands, overwrite, read_among
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
     NUMBER,
@@ -26,6 +26,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 from torchlint.knowledge.arrays import ON_DEVICE as NUMPY_NAMES
+from torchlint.knowledge.factories import ARRAY_NAMES
 from torchlint.libraries.builtins import pairs
 from torchlint.libraries.loaders import Loaders
 from torchlint.libraries.options import Options
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _MODULES = 40  # that a computed name of a module may mean
 _PREFIX = 3  # characters of it that must be known
 _FUNCTIONS_CALLED = (Kind.FUNCTION, Kind.PARTIAL)
+_ARRAYS = (Kind.ARRAY, Kind.TENSOR)
 
 
 class Others:
@@ -186,16 +188,20 @@ class Others:
                     self._state.happen(given.node, given.scope, forms.OF_NUMPY, leaf.origin, name=given.name)
                     read = self._state.origin("read", given.node)
         origin = read or read_among(given.all)
-        if given.name not in NUMPY_NAMES:
-            origin = None
         if given.name in ("random", "rand", "uniform", "randint", "normal") and not given.values:
             return NUMBER
-        return Value(Kind.ARRAY, origin=origin or self._state.origin("made", given.node))
+        if origin is None and any(leaf.kind in _ARRAYS for value in given.all for leaf in leaves(value)):
+            origin = of_operands(given.all)
+        elif given.name not in NUMPY_NAMES:
+            origin = None
+        own = "generated" if given.name in ARRAY_NAMES else "array"
+        return Value(Kind.ARRAY, origin=origin or self._state.origin(own, given.node))
 
     def _images(self, given: Arguments) -> Value:
         self._read_all(given)
         origin = next((value.origin for value in given.values if value.origin), None)
         for node, value in zip(given.node.args, given.values, strict=False):
+            self._state.involve(value)
             overwrite(node, value, given.scope)  # what is drawn on
         return Value(Kind.ARRAY, origin=origin if origin is None or origin.kind != "read" else None)
 
@@ -214,8 +220,9 @@ class Others:
         return Value(Kind.UNKNOWN, "environment")
 
     def _random(self, given: Arguments) -> Value:
-        if given.name == "choice":
-            return self._engine.containers.element(given.get(0), given.node, given.scope)
+        if given.name in ("choice", "choices", "sample"):
+            element = self._engine.containers.element(given.get(0), given.node, given.scope)
+            return element if given.name == "choice" else collection(element)
         return NUMBER
 
     def _read_all(self, given: Arguments) -> None:

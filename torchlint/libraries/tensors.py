@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.functions import method_named
 from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
-from torchlint.engine.origins import of_call, overwrite
+from torchlint.engine.origins import is_own, of_call, overwrite
 from torchlint.engine.values import (
     FLAG,
     MASK,
@@ -25,6 +25,7 @@ from torchlint.engine.values import (
     Value,
     collection,
     computed,
+    leaves,
     sequence,
     tensor,
 )
@@ -61,8 +62,8 @@ class Tensors:
         if known.takes == "sizes":
             self.sizes(given.all, given)
         self.numbers(known, given, given.all)
-        if name.endswith("_") and isinstance(given.node.func, ast.Attribute):
-            overwrite(given.node.func.value, owner, given.scope)
+        if name.endswith("_"):
+            self._writes(owner, given.all, given)
         if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
             place = owner.device or Device.UNKNOWN
             part = tensor(place, sure=owner.sure, origin=self._origin(known, place, given))
@@ -119,6 +120,8 @@ class Tensors:
         computed_there = name == "cpu" and owner.device is Device.ACCELERATOR  # what a model gives
         if on_device and (owner.sure or computed_there or name in ("item", "tolist")):
             self._state.happen(given.node, given.scope, forms.READ_METHOD, owner.origin, name=name)
+        if name != "cpu":
+            self._state.involve(owner)
         uploaded = owner.device is Device.ACCELERATOR
         read = uploaded or (on_device and (name != "numpy" or owner.origin is None))
         origin = self._state.origin("read", given.node) if read else owner.origin
@@ -169,14 +172,22 @@ class Tensors:
             self._state.happen(given.node, given.scope, forms.COPIED_TO_HOST)
         elif owner.device is Device.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Device.HOST):
             self._devices.copy(given, source.origin)
+        self._writes(owner, [source], given)
+        return owner.overwritten()
+
+    def _writes(self, owner: Value, values: Sequence[Value], given: Arguments) -> None:
+        """A method writes values into a tensor."""
+        if not is_own(values):
+            self._state.involve(owner)
         if isinstance(given.node.func, ast.Attribute):
             overwrite(given.node.func.value, owner, given.scope)
-        return owner.overwritten()
 
     def _new(self, given: Arguments) -> Value:
         owner, name = given.receiver, given.name
         if name == "new_tensor" and self._state.on_device(owner):
-            self._state.happen(given.node, given.scope, forms.HOST_DATA, given.get(0).origin, name=name)
+            data = given.get(0)
+            content = data.origin or self._state.origin(content_of(data), given.node)
+            self._state.happen(given.node, given.scope, forms.HOST_DATA, content, name=name)
         origin = self._state.origin("made", given.node) if owner.device is Device.HOST else None
         return tensor(owner.device or Device.UNKNOWN, origin=origin)
 
@@ -212,11 +223,24 @@ class Tensors:
         return tensor(owner.device or Device.UNKNOWN, sure=owner.detail == MOVED, origin=owner.origin)
 
 
+def content_of(data: Value) -> str:
+    """What the data of the host are of which a tensor is made, as ``Origin`` names it."""
+    if data.kind is Kind.ARRAY:
+        return "array"
+    every = list(leaves(data))
+    if not every or any(leaf.kind not in _PLAIN or leaf.is_text or leaf.is_none for leaf in every):
+        return "data"
+    if len(every) == 1 and data.kind not in (Kind.LIST, Kind.GENERATOR):
+        return "number"
+    return "constant numbers" if all(leaf.kind is Kind.CONSTANT and leaf.sure for leaf in every) else "numbers"
+
+
 def gives_pair(known: Function, others: Sequence[Value]) -> bool:
     """Whether a function or method gives values and indices; some do with a dimension."""
     return known.gives == "pair" or (known.gives == "pair with dim" and bool(others))
 
 
+_PLAIN = frozenset({Kind.NUMBER, Kind.CONSTANT})
 _NUMBERS = ("alpha", "beta", "value")  # arguments by name that are numbers, of functions that also take tensors
 _METHODS = {
     "backward": Tensors._backward,

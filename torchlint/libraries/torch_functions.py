@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.catalogue.functions import OF_TORCH, function_named
 from torchlint.catalogue.records import Function
-from torchlint.engine.arguments import Arguments, device_of
+from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.origins import of_call, overwrite, read_among
 from torchlint.engine.values import (
     FLAG,
@@ -18,6 +18,7 @@ from torchlint.engine.values import (
     Device,
     Kind,
     Option,
+    Origin,
     Value,
     collection,
     computed,
@@ -29,7 +30,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.tensors import Tensors, gives_pair
+from torchlint.libraries.tensors import Tensors, content_of, gives_pair
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -132,7 +133,7 @@ class TorchFunctions:
         if given.name in tensors.CPU_TYPES:
             data = given.get(0)
             if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
-                self._state.happen(given.node, given.scope, forms.LEGACY_DATA, data.origin)
+                self._state.happen(given.node, given.scope, forms.LEGACY_DATA, self._data_origin(given, data))
             return tensor(Device.ACCELERATOR)
         if given.name in tensors.CURRENT_DEVICE:
             return Value(Kind.DEVICE, device=Device.ACCELERATOR)
@@ -264,7 +265,9 @@ class TorchFunctions:
         self._tensors.sizes(given.all, given)
         mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
         device = device or self._default
-        origin = self._state.origin("made", given.node) if device is Device.HOST else None
+        kind = "drawn" if record.draws else "fixed" if all(map(_never_changes, given.all)) else "made"
+        host = device is Device.HOST and _CHOSEN.isdisjoint(given.named) and OTHERS not in given.named
+        origin = self._state.origin(kind, given.node) if host else None
         return tensor(device, detail=MASK if mask else None, origin=origin)
 
     @property
@@ -290,8 +293,7 @@ class TorchFunctions:
         read = any(state.is_on_device(leaf) and leaf.device is Device.ACCELERATOR for leaf in inner)
         if read:
             state.happen(given.node, given.scope, forms.OF_TENSORS, name=given.name)
-        kind = "read" if read else "batch" if data.is_batch else "array" if data.kind is Kind.ARRAY else "made"
-        origin = data.origin or read_among([data]) or state.origin(kind, given.node)
+        origin = self._data_origin(given, data, read=read)
         host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
         if device is Device.ACCELERATOR and (host or inner) and given.all:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
@@ -299,11 +301,24 @@ class TorchFunctions:
         device = device or (Device.HOST if given.name in _SHARING else self._default)
         return tensor(device, origin=origin if device in (Device.HOST, Device.ACCELERATOR) else None)
 
+    def _data_origin(self, given: Arguments, data: Value, *, read: bool = False) -> Origin:
+        """Where the data of a tensor come from; for types of tensors, numbers are sizes."""
+        sized = given.name in _TYPES and data.kind in _NUMBERS
+        kind = "read" if read else "batch" if data.is_batch else "made" if sized else content_of(data)
+        return data.origin or read_among([data]) or self._state.origin(kind, given.node)
+
+
+def _never_changes(value: Value) -> bool:
+    """Whether an argument of a factory is the same each time."""
+    return all(leaf.kind in (Kind.CONSTANT, Kind.LIBRARY) and leaf.option is None for leaf in leaves(value))
+
 
 def _is_given(value: Value) -> bool:
     return value is not UNKNOWN and not value.is_none
 
 
+_CHOSEN = frozenset({"device", "generator", "pin_memory", "out", "requires_grad"})  # arguments that ask for the host
+_NUMBERS = (Kind.NUMBER, Kind.CONSTANT)
 _TYPES = tensors.CPU_TYPES | {"Tensor"}
 # On the host, whatever the default device is.
 _SHARING = tensors.CPU_TYPES | {name for name, function in OF_TORCH.items() if function.place == "host"}

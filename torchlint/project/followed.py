@@ -37,6 +37,8 @@ REQUEST = "request"
 # Where the configuration declares the step; before the name of its function, in the way from there.
 HOT = "hot "
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
+# Origins of what a program makes itself on the host: see :class:`torchlint.engine.values.Origin`.
+OWN = frozenset({"made", "drawn", "fixed", "generated", "number", "numbers", "constant numbers", "data"})
 UNREACHED = "no program that was followed gets here"
 # Uses of a value for which a step must read it, or that take much longer than the wait; a step of decoding can be late
 # with what ends it, and with what it makes.
@@ -86,14 +88,14 @@ class FollowedEvent(NamedTuple):
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
     of the step, ``sampling``, ``hot``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty.
     ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``, what the host
-    has ``computed`` of one, an ``array``, what was ``read`` before, or is ``made`` in the step or before it
-    (``constant``). ``statement`` are the first and the last line of the statement, ``way`` the places from the step to
-    here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and
-    ``use`` what becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test whether to ``stop``,
-    what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a ``picture``, only back
-    to the ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of the program has shown it.
-    ``other_copy`` is where the value was copied the other way before: path, which is empty if it is the same, and line,
-    which is 0 if it was not.
+    has ``computed`` of one, an ``array``, what was ``read`` before, what the step itself has made, as
+    :class:`torchlint.engine.values.Origin` names it, or made before (``constant``). ``statement`` are the first and the
+    last line of the statement, ``way`` the places from the step to here as in :class:`FollowedStep`. ``loops`` are what
+    the loops inside of the step run over, outermost first, and ``use`` what becomes of a value that is read: a
+    ``test``, a ``check`` that it is finite, a test whether to ``stop``, what is ``needed`` to act on, a ``size``, an
+    ``index``, ``text``, ``kept``, ``returned``, a ``picture``, only back to the ``device``, ``nothing``, or empty if
+    that is not known. ``seen`` says that a run of the program has shown it. ``other_copy`` is where the value was
+    copied the other way before: path, which is empty if it is the same, and line, which is 0 if it was not.
     """
 
     place: Range

@@ -70,14 +70,16 @@ class FollowedNodes:
         line, column, last, end = self._positions().range(node)
         return any((line, column) <= place[:2] and place[2:] <= (last, end) for place in places)
 
+    def events_in(self, node: cst.CSTNode) -> list[FollowedEvent]:
+        """The events in an expression or a statement."""
+        if not self.events:
+            return []
+        line, column, last, end = self._positions().range(node)
+        return [event for event in self.events if (line, column) <= event.place[:2] and event.place[2:] <= (last, end)]
+
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
         """Where the batches of the loader that a call makes are copied to the device in every step."""
         return self._feeds.get(self._positions().range(call)) if self._feeds else None
-
-    def events_in(self, node: cst.CSTNode) -> list[FollowedEvent]:
-        """The events in an expression or a statement."""
-        line, column, last, end = self._positions().range(node)
-        return [event for event in self.events if (line, column) <= event.place[:2] and event.place[2:] <= (last, end)]
 
     def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
         """The outermost expressions with these ranges."""

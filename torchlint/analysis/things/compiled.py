@@ -51,7 +51,7 @@ class Compiled:
 
     @cached_property
     def _compiled(self) -> frozenset[cst.CSTNode | None]:
-        """The functions and classes whose objects the file compiles; None for an object of unknown class."""
-        calls = self._module.nodes_of(cst.Call, _NAMES)
+        """The functions and classes whose objects the file compiles in a normal run; None for one of unknown class."""
+        calls = [n for n in self._module.nodes_of(cst.Call, _NAMES) if self._module.followed.unusual(n) is None]
         given = [positional(call, 0) for call in calls if self._module.qualified(call.func) in COMPILERS]
         return frozenset(self._module.value(node).node for node in given if node is not None)

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import libcst as cst
 
+from torchlint.analysis.contradictions import Happening
 from torchlint.analysis.syntax.calls import argument, literal, method, receiver
-from torchlint.analysis.things.compiled import Compiled
 from torchlint.analysis.things.move import Move
 from torchlint.analysis.values.lattice import Device, Kind, Value
 from torchlint.analysis.values.semantics.dtypes import dtype_of
 from torchlint.catalogue.views import CASTS, ENLARGING, SHARING
 from torchlint.knowledge.dtypes import SIZES
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
-from torchlint.model import Heat
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -58,14 +57,14 @@ class HostWorks:
     def of(self, move: Move) -> HostWork | None:
         """The work whose result a call moves to an accelerator, or None."""
         module = self._module
-        if move.method not in ("to", "cuda") or module.heat(move.call).rank <= Heat.ONCE.rank:
+        if move.method not in ("to", "cuda") or not module.shared(Happening).copies_data(move.call):
             return None
-        if not self._lies_on_host(move.moved) or not move.to_accelerator:
+        if not self._lies_on_host(move.moved):
             return None
         found = self._work(move, self.assigned(move.moved))
         if found is None or "set_default_dtype" in module.text or module.sets_default_device:
             return None
-        return None if module.shared(Compiled).covers(move.call) else found
+        return found
 
     def converted(self, node: cst.BaseExpression) -> HostWork | None:
         """The conversion whose result an expression is, or None."""
@@ -73,10 +72,9 @@ class HostWorks:
         return None if "set_default_dtype" in self._module.text or self._module.sets_default_device else found
 
     def _lies_on_host(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression is a tensor on the CPU; TL104 reports content that is generated there."""
+        """Whether an expression is a tensor on the CPU."""
         value = self._module.value(node)
-        lies = value.kind is Kind.TENSOR and value.device is Device.CPU and not value.generated
-        return lies and not self._is_state(node)
+        return value.kind is Kind.TENSOR and value.device is Device.CPU and not self._is_state(node)
 
     def _is_state(self, node: cst.BaseExpression) -> bool:
         """Whether an expression is a view of a parameter or buffer, which may have been moved with its module."""
@@ -176,9 +174,7 @@ class HostWorks:
     # -- shapes ------------------------------------------------------------------------------------
 
     def _enlarged(self, move: Move, call: cst.Call, base: cst.BaseExpression) -> HostWork | None:
-        if not self._lies_on_host(base) or self._module.heat(move.call).rank < Heat.STEP.rank:
-            return None
-        return HostWork(move, "enlarging", str(method(call)), call)
+        return HostWork(move, "enlarging", str(method(call)), call) if self._lies_on_host(base) else None
 
 
 def _widens(value: Value, after: str) -> bool:

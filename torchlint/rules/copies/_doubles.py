@@ -8,7 +8,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import is_opaque, keyword, method, positional, receiver
 from torchlint.analysis.things.move import Move
-from torchlint.analysis.values.lattice import Device, Kind
+from torchlint.analysis.values.lattice import Kind
 from torchlint.catalogue.views import CASTS, SHAPES
 from torchlint.rules.copies._factories import Factories
 
@@ -51,13 +51,11 @@ class DoubleTensors:
         if self._intended or move.method not in ("to", "cuda") or not self._keeps_dtype(move):
             return None
         made = self._made(move.moved, _DEPTH)
-        if made is None or not move.to_accelerator or self._is_converted(move.call):
-            return None
-        return made
+        return None if made is None or self._is_converted(move.call) else made
 
     def created(self, call: cst.Call) -> Doubles | None:
         """What a constructor with ``device=`` creates, likewise."""
-        if self._intended or keyword(call, "device") is None or not self._module.value(call).device.accelerated:
+        if self._intended or keyword(call, "device") is None:
             return None
         made = self._of_array(call)
         return made if made is not None and not self._is_converted(call) else None
@@ -73,8 +71,7 @@ class DoubleTensors:
 
     def _made(self, node: cst.BaseExpression, depth: int) -> Doubles | None:
         """The constructor that made a tensor on the host of an array."""
-        value = self._module.value(node)
-        if depth == 0 or value.generated or value.device not in (Device.CPU, Device.UNKNOWN):
+        if depth == 0:
             return None
         if isinstance(node, cst.Name):
             bindings = self._module.definitions(node)
@@ -90,7 +87,7 @@ class DoubleTensors:
     def _of_array(self, call: cst.Call) -> Doubles | None:
         """The record of a constructor whose argument is an array of float64."""
         array = self._module.value(positional(call, 0))
-        wanted = array.kind is Kind.NDARRAY and array.dtype == "float64" and array.rank != 0 and not array.generated
+        wanted = array.kind is Kind.NDARRAY and array.dtype == "float64" and array.rank != 0
         if not wanted or keyword(call, "dtype") is not None or len(call.args) > 2:
             return None
         if self._module.shared(Factories).generated(call) is not None:

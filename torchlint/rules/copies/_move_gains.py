@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from torchlint.analysis.contradictions import Happening
 from torchlint.analysis.syntax.calls import argument, literal, method
 from torchlint.analysis.values.lattice import Device
 from torchlint.catalogue.views import READING
@@ -24,11 +25,7 @@ class MoveGains:
 
     def gains_nothing(self, made: cst.Call, name: str, move: cst.Call) -> bool:
         """Whether a move copies nothing, its result is read on the host at once, or it may only convert the dtype."""
-        return _is_empty(made, name) or self.gains_little(move)
-
-    def gains_little(self, move: cst.Call) -> bool:
-        """Whether the result of a move is read on the host at once, or the move may only convert the dtype."""
-        return self._is_read(move) or self._may_only_convert(move)
+        return _is_empty(made, name) or self._is_read(move) or self._may_only_convert(move)
 
     def _is_read(self, move: cst.Call) -> bool:
         """Whether the host reads the moved tensor at once: ``.to(d).cpu()``, ``for i in torch.randperm(n).to(d)``."""
@@ -43,7 +40,7 @@ class MoveGains:
         if method(move) != "type_as":
             return False
         other = self._module.value(argument(move, "other", 0))
-        return other.device is Device.UNKNOWN and not self._module.every_step(move)
+        return other.device is Device.UNKNOWN and not self._module.shared(Happening).copies(move)
 
 
 def _is_empty(made: cst.Call, name: str) -> bool:

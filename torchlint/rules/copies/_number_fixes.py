@@ -38,16 +38,15 @@ _OWN_METHODS = "an object that is not a plain tensor may have no `new_full`, or 
 
 
 @or_none
-def fill_on_device(module: SourceModule, found: NumberUpload) -> Fix | None:
+def fill_on_device(module: SourceModule, found: NumberUpload) -> Fix:
     """Replace ``torch.tensor(0.0, device=device)`` by ``torch.full((), 0.0, device=device)``."""
-    return _Rewrite(module, found).fix() if found.number is not None else None
+    return _Rewrite(module, found).fix()
 
 
 class _Rewrite:
     """The replacement of one constructor."""
 
     def __init__(self, module: SourceModule, found: NumberUpload) -> None:
-        assert found.number is not None
         self._module, self._found, self._number = module, found, found.number
         self._editor, self._proof = module.shared(Editor), module.shared(Proof)
         self._defaults = module.shared(Defaults)

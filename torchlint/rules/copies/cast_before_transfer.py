@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.model import Recipe, Severity
+from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
@@ -38,12 +38,12 @@ class CastBeforeTransfer(Rule):
             return
         from torchlint.rules.copies._cast_fixes import convert_after
 
-        urgent = found.work == "cast" and self.module.every_step(move.call)
+        urgent = found.work == "cast" and self.module.followed.costs(move.call)
         self.report(
             move.call,
             self._message(found),
             severity=Severity.WARNING if urgent else Severity.INFO,
-            heat=self.module.heat(move.call),
+            heat=Heat.STEP,
             fix=convert_after(self.module, found),
         )
 

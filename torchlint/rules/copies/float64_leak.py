@@ -46,7 +46,9 @@ class Float64Leak(Rule):
             self._report(node, self.module.shared(DoubleTensors).created(node))
 
     def _is_step(self, node: cst.Call) -> bool:
-        return self.module.heat(node).rank >= Heat.STEP.rank and not self.module.in_test(node)
+        from torchlint.analysis.contradictions import Happening
+
+        return self.module.shared(Happening).copies_data(node) and not self.module.in_test(node)
 
     def _report(self, node: cst.Call, found: Doubles | None) -> None:
         if found is None:

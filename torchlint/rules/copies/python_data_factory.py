@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.factories import CONSTRUCTOR_NAMES, TORCH_FACTORIES
-from torchlint.model import Recipe, Severity
+from torchlint.model import Heat, Recipe, Safety, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import all_of, any_of, identifier_parts, identifiers, of_library, text_pattern
 from torchlint.rule import Rule
@@ -51,6 +51,8 @@ class PythonDataFactory(Rule):
 
     @on.within(*CONSTRUCTOR_NAMES)
     def visit_Call(self, node: cst.Call) -> None:
+        from torchlint.analysis.contradictions import Happening
+        from torchlint.analysis.things.move import Moves
         from torchlint.rules.copies._factories import Factories
 
         factories = self.module.shared(Factories)
@@ -60,13 +62,17 @@ class PythonDataFactory(Rule):
 
         from torchlint.rules.copies._generated_fixes import made_by_torch
 
-        heat = self.module.heat(node)
+        fix, move = made_by_torch(self.module, found), self.module.shared(Moves).first_move_of(node)
+        place = move.call if move is not None else node
+        in_step, safe = self.module.shared(Happening).copies(place), fix is not None and fix.safety is Safety.SAFE
+        if not (in_step or safe or self.module.function_of(node) is not None):
+            return  # a module does it once, which costs too little for a change that may matter
         self.report(
             node,
             self._message(found),
-            severity=Severity.WARNING if found.costs and self.module.every_step(node) else Severity.INFO,
-            heat=heat,
-            fix=made_by_torch(self.module, found),
+            severity=Severity.WARNING if found.costs and self.module.followed.costs(place) else Severity.INFO,
+            heat=Heat.STEP if in_step else None,
+            fix=fix,
         )
 
     def _message(self, found: GeneratedData) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.forms import ASYNCHRONOUS
 from torchlint.knowledge.tensors import LEGACY
 from torchlint.model import Heat, Recipe, Severity
 from torchlint.prefilter import concepts
@@ -12,8 +13,6 @@ from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
-
-    from torchlint.rules.copies._number_uploads import NumberUpload
 
 
 class ScalarTensorToDevice(Rule):
@@ -37,33 +36,24 @@ class ScalarTensorToDevice(Rule):
         self._check(node)
 
     def _check(self, node: cst.Call) -> None:
-        heat = self.module.heat(node)
-        if heat.rank < Heat.STEP.rank or self.module.in_test(node):
-            return
-        from torchlint.rules.copies._number_uploads import NumberUploads
+        from torchlint.analysis.contradictions import Happening
+        from torchlint.rules.copies._number_fixes import fill_on_device
+        from torchlint.rules.copies._number_uploads import number_upload
 
-        uploads = self.module.shared(NumberUploads)
-        found = uploads.of(node)
-        if found is None:
+        found = number_upload(self.module, node)
+        if found is None or self.module.in_test(node):
+            return
+        events = self.module.shared(Happening).within(found.place)
+        if not any(event.origin == "number" and event.form != ASYNCHRONOUS.key for event in events):
             return
         moved = found.move is not None and found.move.in_variable
-        from torchlint.rules.copies._number_fixes import fill_on_device
-
-        self.report(
-            found.place,
-            self._message(found),
-            evidence=[self.module.evidence(node, "created on the host here")] if moved else [],
-            heat=heat,
-            fix=fill_on_device(self.module, found),
-        )
-
-    def _message(self, found: NumberUpload) -> str:
-        what = "a list of Python numbers" if found.number is None else "one Python number"
-        copied = f"this copies {what} to the device from pageable memory in every step, and the host waits for it"
-        if found.content == "constants":
-            return f"{copied}: create the tensor once, before the loop or as a buffer of the module"
-        if found.content == "numbers":
-            return f"{copied}: create the tensor with `pin_memory=True`, and copy it with `non_blocking=True`"
         factory = "new_full" if found.name == "new_tensor" else "torch.full"
         device = "" if found.name == "new_tensor" else ", device=..."
-        return f"{copied}: use `{factory}({'()' if not found.rank else '(1,)'}, ...{device})`, which fills it in there"
+        self.report(
+            found.place,
+            "this copies one Python number to the device from pageable memory in every step, and the host waits for "
+            f"it: use `{factory}({'()' if not found.rank else '(1,)'}, ...{device})`, which fills it in there",
+            evidence=[self.module.evidence(node, "created on the host here")] if moved else [],
+            heat=Heat.STEP,
+            fix=fill_on_device(self.module, found),
+        )

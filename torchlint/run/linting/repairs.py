@@ -42,7 +42,14 @@ _BY_ORIGIN = {
     "pinned": "set `non_blocking=True`, since the loader uses pinned memory",
     "pageable": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
     "array": "let a `DataLoader` with pinned memory make it, and set `non_blocking=True` here",
-    "constant": "its data exist before the step, so keep them on the device, if its memory has room",
+    "constant": "its data exist before the step, so keep them on the device (`register_buffer`), if there is room",
+    "drawn": "create it on the device (`device=`), whose own generator gives other numbers",
+    "generated": "create it on the device with a factory of torch (`device=`)",
+    "fixed": "its content never changes: make it once, on the device (in a model with `register_buffer`)",
+    "number": "write the number itself, or fill it in on the device with `torch.full`",
+    "numbers": "copy them from pinned memory with `non_blocking=True`, if the device cannot compute them",
+    "constant numbers": "the numbers never change: make the tensor once (in a model with `register_buffer`)",
+    "data": "make it in the workers of a loader, or copy it from pinned memory with `non_blocking=True`",
     "read": "it comes from the device, so keep it there",
     "made": "create it on the device (`device=`)",
     "": "create it on the device, or copy it from pinned memory with `non_blocking=True`",
@@ -50,6 +57,11 @@ _BY_ORIGIN = {
 _ON_DEVICE = "do what is in between on the device, without both copies"
 _ON_HOST = "use the value that the host has"
 _MASKED = (forms.MASK_INDEX, forms.MASK_ASSIGNED)
+_UNCHECKED = {
+    **dict.fromkeys(("inverse", "inv"), "`torch.linalg.inv_ex` does not wait, and gives the error as a tensor"),
+    "cholesky": "`torch.linalg.cholesky_ex` does not wait, and gives the error as a tensor",
+    "solve": "`torch.linalg.solve_ex` does not wait, and gives the error as a tensor",
+}
 _AT_ONCE = "do this for all of them at once, and read one result"
 _ALL_READ = "read all of them at once, with `.tolist()` or `.cpu()` before the loop, or one result after it"
 _NORM = "compute on the device, for example with `torch.nn.utils.get_total_norm`, and read one result"
@@ -82,7 +94,8 @@ def repair(form: Form, event: FollowedEvent) -> str:
     if form in _MASKED:
         return _BY_COUNT["mask"]
     if form.kind == WAIT:
-        return _BY_COUNT.get(_counted(event), "")
+        unchecked = _UNCHECKED.get(event.what.strip("`.()").rpartition(".")[2], "")
+        return _BY_COUNT.get(_counted(event), unchecked)
     return _STOP_TEST if event.use in ("test", "stop") and event.phase == SAMPLING else _BY_USE[event.use]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.forms import COPY, FORMS, READ, REPEATED, Form
+from torchlint.knowledge.forms import COPY, FORMS, READ, REPEATED, Form, rules_about
 from torchlint.model import Finding, Fix, Span
 from torchlint.project.followed import FollowedEvent, Range
 from torchlint.run.linting.told import Told, is_behind
@@ -27,7 +27,8 @@ def reporting(event: FollowedEvent, enabled: Mapping[str, type[Rule]]) -> type[R
     form = _BY_KEY.get(event.form)
     if form is None:
         return None
-    names = (*REPEATED, *form.rules) if form.kind == READ and event.loops else form.rules
+    about = rules_about(form, event.origin)
+    names = (*REPEATED, *about) if form.kind == READ and event.loops else about
     names = (_ROUND_TRIP, *names) if event.is_round_trip else names
     return next((enabled[name] for name in names if name in enabled), None)
 
