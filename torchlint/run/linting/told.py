@@ -28,13 +28,7 @@ class Told:
     @property
     def alike(self) -> Hashable:
         """What waits have in common about which the same is to be done in a function; None for what stands alone."""
-        if (
-            self.form.kind == COPY
-            or not self.event.way
-            or self.event.seen
-            or self.event.is_round_trip
-            or not self._advice
-        ):
+        if self.form.kind == COPY or not self.event.way or self.event.is_round_trip or not self._advice:
             return None
         return self.reports, self._severity, _how_often(self.event), self._advice
 
@@ -121,13 +115,18 @@ class Told:
         )
 
 
+def _only_seen(event: FollowedEvent) -> bool:
+    """Whether a run has shown it, and nothing that was followed."""
+    return event.seen and not event.way
+
+
 def is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) -> bool:
     """Whether the host has just waited when it comes to the other one, so that this costs little.
 
     They are in one statement, or nothing is between their statements, of which the first may be the header of a block
     with the second, and they happen equally often.
     """
-    if one.seen or other.seen or other.is_round_trip or _how_often(one) != _how_often(other):
+    if _only_seen(one) or _only_seen(other) or other.is_round_trip or _how_often(one) != _how_often(other):
         return False
     between = lines[one.statement[1] : other.statement[0] - 1]
     before, after = (len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0]))
