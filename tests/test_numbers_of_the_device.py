@@ -54,7 +54,9 @@ def test_numbers_and_operations_on_tensors_do_not_wait(tmp_path: Path, line: str
 def test_a_tensor_as_number_is_read(tmp_path: Path, line: str) -> None:
     (finding,) = in_helper(project(tmp_path, line))
     assert finding.rule == "TL301"
-    assert finding.message.startswith("a tensor as number: the host waits here for the device in every training step")
+    code = line.rpartition("; ")[2].removeprefix("other = ")
+    effect = "a tensor as number: the host waits here for the device in every training step"
+    assert finding.message.startswith(f"`{code}`, {effect}")
     assert "keep the number on the host" in finding.message
 
 
@@ -67,12 +69,12 @@ def test_a_number_of_the_host_is_copied_by_where(tmp_path: Path, number: str) ->
 def test_lengths_in_a_list_are_copied_by_ctc_loss(tmp_path: Path) -> None:
     line = "import torch; other = torch.nn.functional.ctc_loss(out, out.argmax(-1), [1], [1])"
     (finding,) = in_helper(project(tmp_path, line))
-    assert finding.message.startswith("`ctc_loss`, which copies the lengths to the device: the host waits here")
+    assert ", `ctc_loss`, which copies the lengths to the device: the host waits here" in finding.message
 
 
 def test_all_processes_wait_at_a_barrier(tmp_path: Path) -> None:
     (finding,) = in_helper(project(tmp_path, "import torch; torch.distributed.barrier()"), "TL306")
-    assert finding.message.startswith("`barrier()`: the host waits here")
+    assert finding.message.startswith("`torch.distributed.barrier()`: the host waits here")
 
 
 @pytest.mark.parametrize("index", ["[2, 0, 1]", ":, [0, 1]"])
@@ -86,4 +88,5 @@ def test_a_list_is_copied_as_index_of_what_a_model_gives(tmp_path: Path, index: 
                 optimizer.step()
     """
     (finding,) = in_helper(project(tmp_path, "pass", helper=helper), "TL305")
-    assert finding.message.startswith("an index on the host: data is copied to the device")
+    assert finding.message.startswith("a list as index: data is copied to the device")
+    assert "use slices, or an index tensor made on the device once" in finding.message

@@ -78,26 +78,22 @@ def train(model, loader, optimizer):
         model(x.cuda()).mean().backward()
         optimizer.step()
 """
-MASK, NUMBER = "keep = torch.rand(9) > 0.5; seen[keep] += 1", "seen[torch.randperm(9, device='cuda')] = 0"
+MASK = "keep = torch.rand(9) > 0.5; seen[keep] += 1"
 
 
 @pytest.mark.parametrize(
     ("line", "target"),
-    [(MASK, None), (MASK, "2.9"), (NUMBER, "2.15"), ("seen[:1] = 0", None), ("seen[seen > 1] = 0", "2.0")],
+    [
+        *[(MASK, None), (MASK, "2.9"), ("seen[:1] = 0", None), ("seen[seen > 1] = 0", "2.0")],
+        *[("seen[torch.randperm(9, device='cuda')] = 0", target) for target in (None, "2.13", "2.15")],
+        *[("seen[3] = 0", target) for target in (None, "2.15")],
+    ],
 )
-def test_masks_of_the_host_and_numbers_that_are_filled_in_are_innocent(line: str, target: str | None) -> None:
+def test_masks_of_the_host_and_numbers_that_are_written_are_innocent(line: str, target: str | None) -> None:
     assert not _messages("TL305", INDICES.format(line=line), target)
 
 
-@pytest.mark.parametrize(
-    ("line", "target", "words"),
-    [
-        (MASK, "2.8", "copies its index"),
-        (NUMBER, None, "copies the number"),
-        (NUMBER, "2.13", "copies the number"),
-        ("seen[3] = 0", "2.15", "copies the number"),
-    ],
-)
-def test_masks_and_numbers_that_are_copied(line: str, target: str | None, words: str) -> None:
-    [message] = _messages("TL305", INDICES.format(line=line), target)
-    assert words in message
+@pytest.mark.parametrize("target", [None, "2.8", "2.15"])
+def test_indices_of_the_host_are_copied_by_every_torch(target: str | None) -> None:
+    [message] = _messages("TL305", INDICES.format(line="seen[torch.randperm(9)] += 1"), target)
+    assert message.startswith("an index on the host: data is copied to the device")

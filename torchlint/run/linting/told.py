@@ -110,9 +110,8 @@ class Told:
         code = lines[first - 1].encode()[column:end].decode() if first == last else ""
         if not code or len(code) > _SHOWN or self.form.kind == COPY:
             return self.event.what
-        return (
-            f"`{code}`" if "(..)" in self.form.written or "{}" in self.form.written else f"`{code}`, {self.event.what}"
-        )
+        shows = any(part in self.form.written for part in ("(", "{}"))  # a call, which the expression itself is
+        return f"`{code}`" if shows else f"`{code}`, {self.event.what}"
 
 
 def _only_seen(event: FollowedEvent) -> bool:
