@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 _HEAD = "import numpy as np\nimport torch\n\n\ndef run({}):\n    {}\n"
@@ -49,6 +49,15 @@ def body(rule: str, statements: str, **more: Any) -> Program:
     return Program(rule, text, inputs, **more)
 
 
+def in_step(program: Program) -> Program:
+    """The same, where a training calls the function in every step."""
+    given = ", ".join({"x": "batch.cuda()", "device": "'cuda'"}[name] for name in program.inputs)
+    step = f"model(batch.cuda()).sum().backward()\n        optimizer.step()\n        run({given})"
+    training = f"def train(model, loader, optimizer):\n    for batch in loader:\n        {step}\n"
+    return replace(program, text=f"{program.text}\n\n{training}")
+
+
+_GRADIENTS = "model = torch.nn.Linear(3, 2).to(device)\nmodel(torch.rand(5, 3, device=device)).sum().backward()\n"
 DEVICES = ("cpu", "meta")
 # Arrays by name: various dtypes, memory orders and ranks, a transposed and an empty one. See `made` in the module for
 # inputs.
@@ -291,15 +300,14 @@ UNSAFE = [
          inputs={"x": ("tensor",), "device": ("cpu",)}, caveat="round"),
     body("TL201", "return x.cpu().flip(0).to(device), [x]",
          inputs={"x": ("tensor",), "device": ("meta",)}, caveat="stays on the device", differs="result"),
-    body("TL302", "y = x.to(device) * 1\nreturn [v.item() for v in y], [x]",
+    in_step(body("TL302", "y = x.to(device) * 1\nreturn [v.item() for v in y], [x]",
          inputs={"x": ("integers", "zero-d", "matrix"), "device": ("cpu",)}, caveat="several numbers",
-         differs="exception"),
-    body("TL302", "model = torch.nn.Linear(3, 2).to(device)\nmodel(torch.rand(5, 3, device=device)).sum().backward()\n"
-         "total = 0.0\nfor p in model.parameters():\n    total += p.grad.norm().item() ** 2\nreturn total",
-         inputs={"device": ("cpu",)}, caveat="rounded", differs="result"),
-    body("TL302", "model = torch.nn.Linear(3, 2).to(device)\nmodel(torch.rand(5, 3, device=device)).sum().backward()\n"
-         "return sum(p.grad.norm().item() ** 2 for p in model.parameters()) ** 0.5",
-         inputs={"device": ("cpu",)}, caveat="rounded", differs="result"),
+         differs="exception")),
+    in_step(body("TL302", f"{_GRADIENTS}total = 0.0\nfor p in model.parameters():\n"
+         "    total += p.grad.norm().item() ** 2\nreturn total",
+         inputs={"device": ("cpu",)}, caveat="rounded", differs="result")),
+    in_step(body("TL302", f"{_GRADIENTS}return sum(p.grad.norm().item() ** 2 for p in model.parameters()) ** 0.5",
+         inputs={"device": ("cpu",)}, caveat="rounded", differs="result")),
     body("TL501", "torch.backends.cudnn.deterministic = True\ntorch.backends.cudnn.benchmark = True\n"
          "return torch.backends.cudnn.benchmark", caveat="algorithms", differs="result",
          options={"benchmark-with-deterministic": {"prefer": "reproducible"}}),
