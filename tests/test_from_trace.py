@@ -361,7 +361,11 @@ def test_findings_without_a_recording_are_as_before(folder: Path, capsys: pytest
     assert without == plain["findings"]
     (recording,) = seen["recorded"]["recordings"]
     assert (recording["source"], recording["steps"]) == ("t.json", 4)
-    counts = {each["line"]: {one["line"]: one["count"] for one in each["seen"]} for each in seen["findings"] if each.get("seen")}
+    counts = {
+        each["line"]: {one["line"]: one["count"] for one in each["seen"]}
+        for each in seen["findings"]
+        if each.get("seen")
+    }
     assert counts[12][12] == counts[15][13] == 4  # the wait of line 13 is right behind that of line 12
     assert {each["line"] for each in seen["recorded"]["unreported"]} == {6, 10}
 

@@ -73,7 +73,7 @@ class Roots:
         for layer in (*self._layers(functions), generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
-                    self._enter(root, stepped=False)
+                    self._enter(root, stepped=_is_step(root.function.node))
         for root in roots:
             if root.computes and not root.stepped and not self._is_reached(root):
                 self._enter(root, stepped=not _repeats(root.function.node))
@@ -273,6 +273,11 @@ class Roots:
 
 def _repeats(node: ast.AST) -> bool:
     return any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(node))
+
+
+def _is_step(node: ast.AST) -> bool:
+    """Whether a function goes backward and makes one step of an optimizer, so that what calls it repeats it."""
+    return not _repeats(node) and {"backward", "step"} <= _called_names(node)
 
 
 def _generates(node: ast.AST) -> bool:
