@@ -11,6 +11,7 @@ class DataDependentShape(Rule):
     name = "data-dependent-shape"
     summary = "An operation makes the host wait in every step for the size of its result"
     severity = Severity.INFO
+    layout = False
     group = "advice"
     about_steps = True
     recipe = Recipe("synchronizations", "evidence", "these lines synchronize with the device, step after step", least=2)

@@ -11,5 +11,6 @@ class HostIndexOnDevice(Rule):
     name = "host-index-on-device"
     summary = "A device tensor is indexed with a list, an array or a tensor on the CPU"
     severity = Severity.INFO
+    layout = False
     about_steps = True
     recipe = Recipe("blocking-uploads", "evidence", "the index is copied to the device, step after step", least=2)

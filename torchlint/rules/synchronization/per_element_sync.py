@@ -16,6 +16,7 @@ class PerElementSync(Rule):
     name = "per-element-sync"
     summary = "The host synchronizes with the device once per parameter, sample or element"
     severity = Severity.INFO
+    layout = False
     fix = "sometimes"
     about_steps = True
     recipe = Recipe(

@@ -11,4 +11,5 @@ class SyncInHotLoop(Rule):
     name = "sync-in-hot-loop"
     summary = "The host synchronizes with the device in every step"
     severity = Severity.WARNING
+    layout = False
     recipe = Recipe("synchronizations", "evidence", "these lines synchronize with the device, step after step", least=2)

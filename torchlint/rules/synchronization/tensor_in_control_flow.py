@@ -11,6 +11,7 @@ class TensorInControlFlow(Rule):
     name = "tensor-in-control-flow"
     summary = "Python branches on a tensor on the device in every step"
     severity = Severity.WARNING
+    layout = False
     group = "preview"
     recipe = Recipe(
         "synchronizations", "finding", "the condition synchronizes with the device, step after step", least=2
