@@ -19,7 +19,6 @@ _MASKED = Wait("masked_select", f"{_NATIVE}/cuda/IndexKernel.cpp: masked_select_
 _UNIQUE = Wait("unique", f"{_NATIVE}/cuda/Unique.cu: unique_cuda_template", ("_unique", "_unique2", "unique_dim"))
 _RUNS = Wait("unique", f"{_NATIVE}/cuda/Unique.cu: unique_consecutive_cuda", ("unique_consecutive",))
 _BINS = Wait("bincount", f"{_NATIVE}/cuda/SummaryOps.cu: _bincount_cuda_template", times=2)
-_CLASSES = Wait("read", f"{_NATIVE}/Onehot.cpp: one_hot", times=1)
 _LINALG = f"{_NATIVE}/BatchLinearAlgebra.cpp"
 _ERRORS = Wait("linalg", f"{_LINALG}: _linalg_check_errors", ("_linalg_check_errors",), 1)
 
@@ -113,15 +112,13 @@ _TABLE: dict[str, Function] = {
     "unique": Function(kernel="own", counts=Counted("unique"), waits=_UNIQUE),
     "unique_consecutive": Function(counts=Counted("unique"), waits=_RUNS),
     "bincount": Function(counts=Counted("bins"), waits=_BINS),
-    "where": Function(kernel="same", counts=Counted("indices", ("condition", "input", "other"), ("input", "other"))),
-    "one_hot": Function(
-        "n", takes="numbers", kernel="same", counts=Counted("one_hot", ("tensor", "num_classes"), ("num_classes",))
-    ),
+    "where": Function(kernel="same", counts=Counted("indices", ("condition", "input", "other"))),
+    "one_hot": Function("n", takes="numbers", kernel="same", counts=Counted("one_hot", ("tensor", "num_classes"))),
     "repeat_interleave": Function(
         keeps="dtype",
         kernel="same",
         enlarges=True,
-        counts=Counted("repeat", ("input", "repeats", "dim", "output_size"), ("output_size",)),
+        counts=Counted("repeat", ("input", "repeats", "dim", "output_size")),
     ),
     "inverse inv solve": Function(waits=_ERRORS),
     "cholesky": Function(waits=Wait("linalg", f"{_LINALG}: cholesky", ("cholesky",), 1)),

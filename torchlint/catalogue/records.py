@@ -31,11 +31,10 @@ ARGUMENTS: Final = -1  # as a number of dimensions: that of the arguments
 
 
 class Counted(NamedTuple):
-    """A result whose size depends on content: the parameters, and those of them with which the size is known."""
+    """A result whose size depends on content, and the parameters of what counts it."""
 
     kind: CountedKind
     parameters: tuple[str, ...] = ("input",)
-    sizing: tuple[str, ...] = ()
 
 
 class Wait(NamedTuple):

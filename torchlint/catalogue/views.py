@@ -86,7 +86,6 @@ ONLY = methods(lambda function: function.only)
 
 # Those that every device has, so that a detour over the host gains nothing, and those that wait for nothing.
 EVERYWHERE = methods(lambda function: function.kernel == "same")
-EVERYWHERE_FUNCTIONS = functions(lambda function: function.kernel == "same")
 PASSIVE = methods(lambda function: function.kernel == "same" and function.counts is None)
 # Those that a device has as well, but that may wait, copy or draw otherwise there.
 ON_DEVICE = frozenset(name for name, function in FUNCTIONS.items() if function.kernel == "own")

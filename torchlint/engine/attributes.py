@@ -56,8 +56,6 @@ class Attributes:
         if kind is Kind.LIBRARY and name == "__name__":
             return constant(owner.detail.rpartition(".")[2])
         if kind is Kind.LIBRARY:
-            if name == "__name__":
-                return constant(owner.detail.rpartition(".")[2])
             return self._engine.libraries.named(f"{owner.detail}.{name}")
         if kind is Kind.PACKAGE:
             inner = self._engine.loaded(f"{owner.detail}.{name}")

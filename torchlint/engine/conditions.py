@@ -1,4 +1,4 @@
-"""Conditions: what they evaluate to in a normal run, and how often they hold."""
+"""Conditions: what they evaluate to in a normal run, how often they hold, and how the blocks that they guard end."""
 
 from __future__ import annotations
 
@@ -101,6 +101,23 @@ def ends_program(body: Sequence[ast.stmt]) -> bool:
     last = body[-1] if body else None
     called = ast.unparse(last.value.func) if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else ""
     return called in ("sys.exit", "exit", "quit", "os._exit", "os.abort")
+
+
+def may_repeat(body: Sequence[ast.stmt]) -> bool:
+    """Whether a loop may run its body more than once: nothing always leaves it in the first round."""
+    return not isinstance(body[-1], (ast.Break, ast.Return, ast.Raise))
+
+
+def leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether a branch ends by leaving the block around it."""
+    return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
+
+
+def catches(node: ast.expr) -> bool:
+    """Whether this is a context manager that ends exceptions, such as ``contextlib.suppress(KeyError)``."""
+    function = node.func if isinstance(node, ast.Call) else None
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in ("suppress", "raises")
 
 
 def sounds_rare(node: ast.expr, test: Value) -> bool:

@@ -12,6 +12,7 @@ from torchlint.engine.frames import Event, Frame, Region
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.gradients import quiet_frames
 from torchlint.engine.source import Source, iterated
+from torchlint.engine.ways import Ways
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
 from torchlint.project.followed import ASSUMED, HOT, OWN, REQUEST, SAMPLING, FollowedEvent, range_of
@@ -33,10 +34,6 @@ class Occurrence(NamedTuple):
         loop = self.region.loop()
         return self.event.form is forms.READ_METHOD and loop is not None and loop.acts
 
-    def place(self) -> tuple[str, int]:
-        """The path and the line."""
-        return self.event.path, getattr(self.event.node, "lineno", 0)
-
     def origin(self, frequency: Frequency, involved: Collection[ast.AST] = ()) -> str:
         """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
@@ -49,12 +46,12 @@ class Occurrence(NamedTuple):
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
         return origin.kind if in_step and not _is_kept(origin.frame) else "constant"
 
-    def other_copy(self, frequency: Frequency) -> tuple[str, int]:
+    def other_copy(self, ways: Ways) -> tuple[str, int]:
         """The copy that this one takes back, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
         if origin is None or origin.frame.module.library or origin.kind != _OPPOSITE.get(self.event.form.kind):
             return "", 0
-        own, others = (frequency.step_of(*at) for at in ((self.frame, self.region), (origin.frame, origin.region)))
+        own, others = (ways.step_of(*at) for at in ((self.frame, self.region), (origin.frame, origin.region)))
         if origin.kind == "read" and own is not others:
             return "", 0  # what an earlier loop has gathered
         path = origin.frame.module.path
@@ -90,32 +87,33 @@ def occurrences(frequency: Frequency) -> Iterator[Occurrence]:
 
 
 def _recorded(
-    happened: Iterable[Occurrence], frequency: Frequency, modules: Mapping[str, Module], *, only_reached: bool
+    happened: Iterable[Occurrence], ways: Ways, modules: Mapping[str, Module], *, only_reached: bool
 ) -> set[Occurrence]:
     """The first call of a model in each step that only evaluates, of those that autograd records."""
-    quiet = quiet_frames(frequency.frames)
+    quiet = quiet_frames(ways.frequency.frames)
     found: dict[object, Occurrence] = {}
-    for one in sorted((each for each in happened if each.event.form is forms.RECORDED), key=Occurrence.place):
+    calls = [one for one in happened if one.event.form is forms.RECORDED]
+    for one in sorted(calls, key=lambda each: (each.event.path, getattr(each.event.node, "lineno", 0))):
         state, spot = one.state, (one.frame, one.region)
         off = one.frame in quiet or one.region.is_quiet or state.option or (only_reached and state.assumed)
         off = off or _FROZEN.search(modules[one.event.path].content) is not None
-        if state.phase is Phase.INFERENCE and not off and not frequency.feeds_backward(*spot):
-            found.setdefault(next(iter(frequency.way(*spot)), spot), one)
+        if state.phase is Phase.INFERENCE and not off and not ways.feeds_backward(*spot):
+            found.setdefault(next(iter(ways.way(*spot)), spot), one)
     return set(found.values())
 
 
-def _of_inference(one: Occurrence, frequency: Frequency) -> str:
+def _of_inference(one: Occurrence, ways: Ways) -> str:
     """The phase of a step that does not train."""
-    if frequency.samples(one.frame, one.region):
+    if ways.samples(one.frame, one.region):
         return SAMPLING
     if one.state.hot:
         return HOT
-    return REQUEST if frequency.decodes(one.frame, one.region) else Phase.INFERENCE.value
+    return REQUEST if ways.decodes(one.frame, one.region) else Phase.INFERENCE.value
 
 
 def events_of_files(
     happened: Collection[Occurrence],
-    frequency: Frequency,
+    ways: Ways,
     modules: Mapping[str, Module],
     reached: Collection[ast.AST] | None,
     involved: Collection[ast.AST],
@@ -126,7 +124,7 @@ def events_of_files(
     """
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
-    recorded = _recorded(happened, frequency, modules, only_reached=reached is not None)
+    recorded = _recorded(happened, ways, modules, only_reached=reached is not None)
     for one in happened:
         state, node, path = one.state, one.event.node, one.event.path
         if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
@@ -136,11 +134,11 @@ def events_of_files(
         if path not in sources:
             sources[path] = Source(modules[path].tree)
         place = range_of(node)
-        assumed = state.assumed or (reached is not None and not frequency.is_within(one.frame, one.region, reached))
+        assumed = state.assumed or (reached is not None and not ways.is_within(one.frame, one.region, reached))
         phase = ASSUMED if assumed else state.phase.value
         if phase == Phase.INFERENCE.value:
-            phase = _of_inference(one, frequency)
-        origin = one.origin(frequency, involved)
+            phase = _of_inference(one, ways)
+        origin = one.origin(ways.frequency, involved)
         found[path].add(
             FollowedEvent(
                 place,
@@ -150,10 +148,10 @@ def events_of_files(
                 state.option or "",
                 origin,
                 sources[path].statement(place),
-                tuple(frequency.way(one.frame, one.region)),
-                tuple(map(iterated, frequency.loops(one.frame, one.region))),
+                tuple(ways.way(one.frame, one.region)),
+                tuple(map(iterated, ways.loops(one.frame, one.region))),
                 sources[path].use(node) if one.event.form.kind == forms.READ else "",
-                other_copy=one.other_copy(frequency),
+                other_copy=one.other_copy(ways),
             )
         )
     return found

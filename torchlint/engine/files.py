@@ -10,6 +10,7 @@ from torchlint.engine.events import Occurrence, events_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.state import State
+from torchlint.engine.ways import Ways
 from torchlint.knowledge.forms import BY_LIBRARY, COPY
 from torchlint.program.modules import Module
 from torchlint.project.followed import (
@@ -31,16 +32,16 @@ def known_of_files(
     state: State, happened: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
     """What is known of each file from the programs alone, without functions that are assumed to be called."""
-    tensors = _tensors(state, frequency)
+    tensors, ways = _tensors(state, frequency), Ways(frequency)
     steps: dict[str, dict[int, tuple[Often, FollowedStep]]] = defaultdict(dict)
-    for path, often, step in _steps(frequency):
+    for path, often, step in _steps(ways):
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
     unusual, feeds = _unusual(state, frequency, modules), _feeds(frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     entered = state.reached if reached is not None else None
-    events = events_of_files(happened, frequency, modules, entered, state.involved)
+    events = events_of_files(happened, ways, modules, entered, state.involved)
     unfollowed = _unfollowed(state)
     if reached is not None:
         for module, statements in state.left_out.items():
@@ -89,11 +90,12 @@ def _tensors(state: State, frequency: Frequency) -> dict[str, dict[Range, str]]:
 # -- steps -----------------------------------------------------------------------------------------
 
 
-def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
+def _steps(ways: Ways) -> Iterator[tuple[str, Often, FollowedStep]]:
     """The functions that run in every step of a program, and the loops that make steps.
 
     A loop that is part of a training step is no step, although an evaluation calls the function as well.
     """
+    frequency = ways.frequency
     parts = set(_parts_of_training(frequency))
     for frame in frequency.frames:
         for region in _places(frame, frequency) if not frame.module.library else ():
@@ -102,7 +104,7 @@ def _steps(frequency: Frequency) -> Iterator[tuple[str, Often, FollowedStep]]:
                 continue
             if often.phase is not Phase.NONE and (region.kind == "loop" or not often.rare):
                 line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]
-                way = tuple(frequency.way(frame, region))
+                way = tuple(ways.way(frame, region))
                 assumed = often.assumed and region is frame.root
                 yield frame.module.path, often, FollowedStep(line, ASSUMED if assumed else often.phase.value, way)
 

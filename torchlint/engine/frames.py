@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -192,3 +192,14 @@ class Frame:
         self.writes: dict[tuple[Object, str], Value] = {}
         self.seen: set[tuple[Object, str]] = set()
         self.valid_at = -1
+
+
+def callees(frames: Iterable[Frame]) -> set[Frame]:
+    """Frames, and all that they call."""
+    found = set(frames)
+    todo = list(found)
+    while todo:
+        inner = {call.callee for call in todo.pop().calls} - found
+        found |= inner
+        todo.extend(inner)
+    return found

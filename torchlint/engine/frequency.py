@@ -9,15 +9,14 @@ inference. In the forward pass of a module a loop is part of the step, unless it
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.engine.frames import Call, Frame, Region
 
 if TYPE_CHECKING:
-    import ast
+    pass
 
 _GOING_BACK = ("backward", "step")
 
@@ -65,7 +64,7 @@ class Frequency:
         for frame in self.frames:
             for call in frame.calls:
                 self._callers[call.callee].append((frame, call.region))
-        self._exposed: set[Frame] = set()  # that go backward outside of their own loops
+        self.exposed: set[Frame] = set()  # that go backward outside of their own loops
         self._computing: set[Frame] = set()  # that call a model outside of their own loops
         self._streaming: set[Frame] = set()  # generators that call a model in the loops in which they yield
         self._loading: set[Frame] = set()  # with loops over a loader that are steps
@@ -82,7 +81,7 @@ class Frequency:
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def _closure(self, start: Iterable[Frame], through: Callable[[Region], bool]) -> set[Frame]:
+    def closure(self, start: Iterable[Frame], through: Callable[[Region], bool]) -> set[Frame]:
         """Frames, and those that call them in regions that a predicate accepts."""
         found = set(start)
         todo = list(found)
@@ -102,18 +101,18 @@ class Frequency:
         guards = (region for frame in self.frames for region in frame.regions.values() if region.backward)
         self._training = {region.option for region in guards if region.option is not None}
         outside = (frame for frame, region in marked if region.loop() is None)
-        self._exposed = self._closure(outside, lambda region: region.loop() is None)
-        for region in [region for _, region in marked] + [r for f in self._exposed for _, r in self._callers[f]]:
+        self.exposed = self.closure(outside, lambda region: region.loop() is None)
+        for region in [region for _, region in marked] + [r for f in self.exposed for _, r in self._callers[f]]:
             _set_directly(region)
         models = (f for f in self.frames for kind, region in f.marks if kind == "model" and region.loop() is None)
-        self._computing = self._closure(models, lambda region: region.loop() is None)
-        streams = [f for f in self.frames if any(_yields(r) and self._infers(f, r) for r in f.regions.values())]
-        self._streaming = self._closure(streams, lambda region: (loop := region.loop()) is not None and _yields(loop))
+        self._computing = self.closure(models, lambda region: region.loop() is None)
+        streams = [f for f in self.frames if any(_yields(r) and self.infers(f, r) for r in f.regions.values())]
+        self._streaming = self.closure(streams, lambda region: (loop := region.loop()) is not None and _yields(loop))
 
     def _reaching(self, marked: list[tuple[Frame, Region]]) -> Iterator[Region]:
         """The regions around marked ones, and those around calls through which these are reached."""
         regions = [region for _, region in marked]
-        for frame in self._closure((frame for frame, _ in marked), _anywhere):
+        for frame in self.closure((frame for frame, _ in marked), anywhere):
             regions += [region for _, region in self._callers[frame]]
         for region in regions:
             yield from region.around()
@@ -142,7 +141,7 @@ class Frequency:
     def _mark_steps(self) -> None:
         for frame in self.frames:
             spots = [region for kind, region in frame.marks if kind in _GOING_BACK]
-            spots += [call.region for call in frame.calls if call.callee in self._exposed]
+            spots += [call.region for call in frame.calls if call.callee in self.exposed]
             for region in spots:
                 loop = region.loop()
                 if loop is not None:
@@ -156,7 +155,7 @@ class Frequency:
             for region in frame.regions.values():
                 if region.over_batches and region.is_step:
                     _are_epochs(region.up)
-        self._loading = self._closure(loading, _is_usual)
+        self._loading = self.closure(loading, _is_usual)
         for frame in self._loading:
             for _, region in self._callers[frame]:
                 if _is_usual(region):
@@ -165,17 +164,17 @@ class Frequency:
     def _mark_fetching(self) -> None:
         """Loops that go backward and take a batch by ``next`` are steps, unless what they repeat takes batches too."""
         marked = [(frame, region) for frame in self.frames for kind, region in frame.marks if kind == "fetch"]
-        outside = self._closure((f for f, region in marked if region.loop() is None), lambda r: r.loop() is None)
+        outside = self.closure((f for f, region in marked if region.loop() is None), lambda r: r.loop() is None)
         marked += [caller for frame in outside for caller in self._callers[frame]]
         fetching = {loop for _, region in marked if (loop := _always_in(region)) is not None and loop.backward}
         inner = [(f, r) for f in self.frames for r in f.regions.values() if r in fetching or _is_loading(r)]
         around = {r for _, loop in inner for r in loop.up.around()}  # type: ignore[union-attr]
-        for frame in self._closure((frame for frame, _ in inner), _anywhere):
+        for frame in self.closure((frame for frame, _ in inner), anywhere):
             around.update(r for _, region in self._callers[frame] for r in region.around())
         for loop in fetching - around:
             loop.is_step = True
 
-    def _infers(self, frame: Frame, region: Region) -> bool:
+    def infers(self, frame: Frame, region: Region) -> bool:
         """Whether a loop without ``backward`` is a step: over a loader, or around calls of a model."""
         if region.over_batches:
             return True
@@ -193,9 +192,13 @@ class Frequency:
         """How often a region of a frame runs."""
         return self._solved_region(frame, region)[0]
 
+    def step(self, frame: Frame, region: Region) -> Region | None:
+        """The loop of the frame whose iterations are the steps that a region is part of."""
+        return self._solved_region(frame, region)[1]
+
     def is_step(self, frame: Frame, loop: Region) -> bool:
         """Whether each iteration of a loop is a step."""
-        return self._solved_region(frame, loop)[1] is loop
+        return self.step(frame, loop) is loop
 
     def _solved_region(self, frame: Frame, region: Region) -> tuple[Often, Region | None]:
         """What :meth:`_in_region` gives; kept once the states of all frames are known."""
@@ -238,7 +241,7 @@ class Frequency:
             return Phase.NONE  # part of a step of training
         if frame.in_model and base.phase is Phase.INFERENCE and not (loop.over_batches or loop.carries):
             return Phase.NONE  # layers are part of a step
-        return Phase.INFERENCE if self._infers(frame, loop) else Phase.NONE
+        return Phase.INFERENCE if self.infers(frame, loop) else Phase.NONE
 
     def _spread(self) -> None:
         """From callers to callees, until nothing happens more often."""
@@ -247,7 +250,7 @@ class Frequency:
             if frame.assumed:
                 self._states[frame] = self._assumed(frame)
             elif frame.hot:
-                self._states[frame] = Often(Phase.TRAINING if frame in self._exposed else Phase.INFERENCE, hot=True)
+                self._states[frame] = Often(Phase.TRAINING if frame in self.exposed else Phase.INFERENCE, hot=True)
         while todo:
             frame = todo.popleft()
             for call, line in frame.calls.items():
@@ -262,95 +265,6 @@ class Frequency:
     def _assumed(self, frame: Frame) -> Often:
         steps = frame.assumes_step and self._on_accelerator
         return Often(Phase.TRAINING if steps else Phase.NONE, assumed=True)
-
-    # -- the way there -----------------------------------------------------------------------------
-
-    def way(self, frame: Frame, region: Region) -> list[tuple[str, int, str]]:
-        """The loop that is the step, and the calls from there: path, line, and the name of the function."""
-        found: list[tuple[str, int, str]] = []
-        for here, _, loop in self._outwards(frame, region):
-            if loop is not None:
-                found.append((*_place(here, getattr(loop.node, "lineno", 0)), "step"))
-            elif here in self.reached_by:
-                caller, _, line = self.reached_by[here]
-                if not caller.assumed and not here.module.library:
-                    found.append((*_place(caller, line), caller.hot or here.name))
-        return found[::-1]
-
-    def is_within(self, frame: Frame, region: Region, functions: Collection[ast.AST]) -> bool:
-        """Whether all that leads from the step to a region is in these functions, and in bodies of modules."""
-        frames = (here for here, *_ in self._outwards(frame, region))
-        return all(here.function is None or here.function.node in functions for here in frames)
-
-    def feeds_backward(self, frame: Frame, region: Region) -> bool:
-        """Whether a function on the way from the step goes backward outside of its loops, or uses gradients."""
-        return any(here in self._exposed or here in self._differentiating for here, *_ in self._outwards(frame, region))
-
-    @cached_property
-    def _differentiating(self) -> set[Frame]:
-        """Frames that compute gradients without training."""
-        return self._closure((f for f in self.frames if any(kind == "grad" for kind, _ in f.marks)), _anywhere)
-
-    def samples(self, frame: Frame, region: Region) -> bool:
-        """Whether the step decodes or samples: each makes the tensor of the next one."""
-        step = self.step_of(frame, region)
-        return step is not None and _samples(step)
-
-    def decodes(self, frame: Frame, region: Region) -> bool:
-        """Whether a function on the way from the step, or the step itself, decodes or samples a whole sequence."""
-        *inner, (here, _, step) = self._outwards(frame, region)
-        if (
-            step is None
-            or step.over_batches
-            or any(self._infers(each, loop) for each, loop in self._inside_loops(frame, region))
-        ):
-            return False  # a loop that calls the model is what decodes
-        if any(called in self._sampling for called, *_ in inner):
-            return True
-        loops = (other for other in here.regions.values() if other is not step and _samples(other))
-        calls = (call.region for call in here.calls if call.callee in self._sampling)
-        marked = (place for kind, place in here.marks if kind == "decode")
-        return any(_inside(place, step) for place in (*loops, *calls, *marked))
-
-    @cached_property
-    def _sampling(self) -> set[Frame]:
-        """Frames that decode or sample a whole sequence."""
-        loops = (f for f in self.frames if any(_samples(r) and self.is_step(f, r) for r in f.regions.values()))
-        marked = (f for f in self.frames if any(kind == "decode" for kind, _ in f.marks))
-        return self._closure([*loops, *marked], _anywhere)
-
-    def step_of(self, frame: Frame, region: Region) -> Region | None:
-        """The loop that makes the steps in which a region of a frame runs."""
-        return next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)
-
-    def loops(self, frame: Frame, region: Region) -> list[ast.AST]:
-        """The loops around a region inside of the step, outermost first."""
-        loops = self._inside_loops(frame, region)
-        return [loop.node for here, loop in loops if loop.node is not None and not here.module.library][::-1]
-
-    def _inside_loops(self, frame: Frame, region: Region) -> Iterator[tuple[Frame, Region]]:
-        for here, inner, step in self._outwards(frame, region):
-            for around in inner.around():
-                if around is step:
-                    break
-                if around.kind == "loop":
-                    yield here, around
-
-    def _outwards(self, frame: Frame, region: Region) -> Iterator[tuple[Frame, Region, Region | None]]:
-        """A region, and those that its frame is called from, as far as the loop that is the step."""
-        seen: set[Frame] = set()
-        while frame not in seen:
-            seen.add(frame)
-            loop = self._in_region(frame, region)[1]
-            yield frame, region, loop
-            if loop is not None or frame not in self.reached_by:
-                return
-            frame, region, _ = self.reached_by[frame]
-
-
-def _place(frame: Frame, line: int) -> tuple[str, int]:
-    """The path and a line of a frame; for one of a stub, where the project calls the library."""
-    return frame.entry if frame.entry is not None else (frame.module.path, line)
 
 
 def _set_directly(region: Region) -> None:
@@ -382,11 +296,6 @@ def _belongs_to_training(guard: Region) -> bool:
     return guard.directly or (guard.backward and not inside)
 
 
-def _samples(loop: Region) -> bool:
-    """Whether a loop decodes or samples, if it is a step."""
-    return loop.carries and not loop.over_batches
-
-
 def _is_usual(region: Region) -> bool:
     """Whether a normal run gets there: no option that is off guards it."""
     return all(around.option is None for around in region.around())
@@ -403,9 +312,11 @@ def _yields(loop: Region) -> bool:
     return loop.kind == "loop" and loop.yields
 
 
-def _anywhere(_: Region) -> bool:
+def anywhere(_: Region) -> bool:
+    """Any region, as a predicate."""
     return True
 
 
-def _inside(region: Region, loop: Region) -> bool:
+def inside(region: Region, loop: Region) -> bool:
+    """Whether a region is in a loop."""
     return any(around is loop for around in region.around())

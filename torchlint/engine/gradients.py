@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from torchlint.engine.frames import callees
 from torchlint.engine.values import Kind, Value
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
@@ -66,8 +67,7 @@ class Gradients:
 
     def is_quiet(self, function: Function) -> bool:
         """Whether a decorator of a function may switch autograd off."""
-        decorators = getattr(function.node, "decorator_list", ())
-        return any(self.may_be_off(each, function.scope) for each in decorators)
+        return any(self.may_be_off(each, function.scope) for each in getattr(function.node, "decorator_list", ()))
 
 
 def _switches_off(function: Value, context: ast.expr) -> bool:
@@ -95,9 +95,4 @@ def quiet_frames(frames: Iterable[Frame]) -> set[Frame]:
     every = list(frames)
     todo = [frame for frame in every if frame.quiet]
     todo += [call.callee for frame in every for call in frame.calls if call.kind == "generator" or call.region.is_quiet]
-    found = set(todo)
-    while todo:
-        inner = {call.callee for call in todo.pop().calls} - found
-        found |= inner
-        todo.extend(inner)
-    return found
+    return callees(todo)

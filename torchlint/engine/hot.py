@@ -7,12 +7,12 @@ method of that name in the project, and those of a known class also to the overr
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.catalogue.functions import METHODS
-from torchlint.engine.frames import Class, Frame, Function, Region
+from torchlint.engine.frames import Class, Frame, Function, Region, callees
 from torchlint.engine.values import Kind, Value
 from torchlint.project.followed import HOT
 
@@ -95,7 +95,7 @@ class Hot:
     def rounds(self) -> Iterator[list[_Unresolved]]:
         """The unresolved calls that hot functions get to, each name once, until following them leads to no others."""
         for _ in range(_ROUNDS):
-            reached = _closure(frame for frame in self._state.frames.values() if frame.hot)
+            reached = callees(frame for frame in self._state.frames.values() if frame.hot)
             found: dict[tuple[str, Class | None], _Unresolved] = {}
             for name, base, frame in self._unresolved:
                 if frame in reached and not self._done & {(name, base), (name, None)}:
@@ -123,13 +123,3 @@ def _methods(class_: Class) -> Iterator[Function]:
 
 def _is_left_out(class_: Class) -> bool:
     return class_.scope.module.is_test or bool(class_.scope.module.library)
-
-
-def _closure(frames: Iterable[Frame]) -> set[Frame]:
-    found = set(frames)
-    todo = list(found)
-    while todo:
-        new = {call.callee for call in todo.pop().calls} - found
-        found |= new
-        todo += new
-    return found

@@ -14,8 +14,8 @@ _PEEKING = frozenset("locals vars eval exec".split())
 class Names:
     """The names of one file."""
 
-    def __init__(self, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> None:
-        self._tree, self._parents = tree, parents
+    def __init__(self, parents: Mapping[ast.AST, ast.AST]) -> None:
+        self._parents = parents
         self._of: dict[ast.AST, dict[str, list[ast.Name]]] = {}
 
     @cached_property

@@ -208,18 +208,13 @@ class Roots:
     def _roots(self) -> Iterator[Root]:
         for class_ in reversed(self._engine.classes.all):  # those that use others before these
             if not class_.scope.module.is_test and not class_.scope.module.library:
-                libraries, is_module = (
-                    self._engine.classes.lineage(class_)[1],
-                    self._engine.classes.makes_modules(class_),
-                )
+                libraries = self._engine.classes.lineage(class_)[1]
+                is_module = self._engine.classes.makes_modules(class_)
                 for name, value in list(class_.fields.items()):
                     if _is_definition(value):
                         stepped = _is_stepped(name, libraries, is_module=is_module)
-                        takes = (
-                            is_module
-                            and name[0] != "_"
-                            and any(_is_tensor(arg, value.target) for arg in _named(value.target))
-                        )
+                        tensors = (_is_tensor(arg, value.target) for arg in _named(value.target))
+                        takes = is_module and name[0] != "_" and any(tensors)
                         yield Root(value.target, class_, stepped, stepped or takes)
         yield from (Root(function, None, _is_called_in_models(name)) for name, function in self._state.patches)
         for module in self._engine.program.modules.values():
@@ -305,13 +300,10 @@ def _named(function: Function) -> list[ast.arg]:
     return [*function.node.args.posonlyargs, *function.node.args.args]
 
 
-def _says_tensor(arg: ast.arg) -> bool:
-    """Whether a parameter is annotated as a tensor."""
-    return arg.annotation is not None and known.TENSOR_ANNOTATION.fullmatch(ast.unparse(arg.annotation)) is not None
-
-
 def _is_tensor(arg: ast.arg, function: Function) -> bool:
-    return _says_tensor(arg) or takes_tensor(function, arg.arg)
+    """Whether a parameter is annotated as a tensor, or used as one."""
+    annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
+    return known.TENSOR_ANNOTATION.fullmatch(annotation) is not None or takes_tensor(function, arg.arg)
 
 
 def _is_definition(value: Value) -> bool:

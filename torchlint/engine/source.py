@@ -17,7 +17,7 @@ class Source:
     def __init__(self, tree: ast.Module) -> None:
         parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
         self._statements = sorted(map(_lines, (node for node in parents if isinstance(node, ast.stmt))))
-        self._uses = Uses(tree, parents)
+        self._uses = Uses(parents)
 
     def statement(self, place: Range) -> tuple[int, int]:
         """The lines of the innermost statement around a place; those of the place itself if there is none."""

@@ -53,9 +53,7 @@ class State:
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
-        self.patches: list[
-            tuple[str, Function]
-        ] = []  # functions that replace those of libraries, with their dotted names
+        self.patches: list[tuple[str, Function]] = []  # what replaces functions of libraries, with their dotted names
         self.commands: list[Value] = []  # functions that a command line calls
         self.reached: frozenset[ast.AST] = frozenset()  # functions that programs get to
         self.left_out: dict[Module, list[ast.stmt]] = {}  # files that are no programs, with what only a program runs

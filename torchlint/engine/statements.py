@@ -8,7 +8,18 @@ from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchlint.engine.carried import carries
-from torchlint.engine.conditions import ends_program, equality, fills, off, seldom_flags, sounds_rare, truth
+from torchlint.engine.conditions import (
+    catches,
+    ends_program,
+    equality,
+    fills,
+    leaves,
+    may_repeat,
+    off,
+    seldom_flags,
+    sounds_rare,
+    truth,
+)
 from torchlint.engine.frames import NO_GRADIENTS, Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
 from torchlint.engine.operations import operate
@@ -179,7 +190,7 @@ class Statements:
             Branch(node.orelse, rarely < 0, off(test, False)),
         ]
         self._alternatives(node, branches, scope)
-        ends = [_leaves(node.body), _leaves(node.orelse)]
+        ends = [leaves(node.body), leaves(node.orelse)]
         if ends[0] == ends[1]:
             return None
         return branches[1] if ends[0] else branches[0]
@@ -238,7 +249,7 @@ class Statements:
         def begin() -> None:
             self._engine.assign(node.target, self._engine.containers.element(iterable, node.iter, scope), scope)
 
-        with self._state.inside("loop" if _may_repeat(node.body) else "once", node):
+        with self._state.inside("loop" if may_repeat(node.body) else "once", node):
             self._engine.containers.iterate(iterable, node)
             self._rounds(node.body, scope, begin)
         self._otherwise(node.orelse, scope)
@@ -247,7 +258,7 @@ class Statements:
         def begin() -> None:
             self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, forms.CONDITION)
 
-        with self._state.inside("loop" if _may_repeat(node.body) else "once", node):
+        with self._state.inside("loop" if may_repeat(node.body) else "once", node):
             self._rounds(node.body, scope, begin)
         self._otherwise(node.orelse, scope)
 
@@ -287,7 +298,7 @@ class Statements:
             quiet = quiet or self._engine.gradients.may_be_off(item.context_expr, scope)
             value = self._engine.evaluate(item.context_expr, scope)
             self._state.default_device = value.device if value.kind is Kind.DEVICE else self._state.default_device
-            suppresses = suppresses or _catches(item.context_expr)
+            suppresses = suppresses or catches(item.context_expr)
             if value.kind is Kind.GENERATOR:
                 value = value.element or UNKNOWN
             elif value.kind is Kind.INSTANCE:
@@ -350,22 +361,6 @@ def _merge(scope: Scope, other: dict[str, Value]) -> None:
         held = scope.names.get(name)
         if held is not value:
             scope.names[name] = join(held, value)
-
-
-def _may_repeat(body: Sequence[ast.stmt]) -> bool:
-    """Whether a loop may run its body more than once: nothing always leaves it in the first round."""
-    return not isinstance(body[-1], (ast.Break, ast.Return, ast.Raise))
-
-
-def _leaves(body: Sequence[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], (ast.Return, ast.Continue, ast.Break, ast.Raise))
-
-
-def _catches(node: ast.expr) -> bool:
-    """Whether this is a context manager that ends exceptions, such as ``contextlib.suppress(KeyError)``."""
-    function = node.func if isinstance(node, ast.Call) else None
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return name in ("suppress", "raises")
 
 
 def _is_method(node: ast.expr, name: str) -> bool:

@@ -41,13 +41,13 @@ _DEPTH = 12
 class Uses:
     """Answers for one file."""
 
-    def __init__(self, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> None:
-        self._tree, self._parents = tree, parents
+    def __init__(self, parents: Mapping[ast.AST, ast.AST]) -> None:
+        self._parents = parents
         self._seen: set[ast.AST] = set()
 
     @cached_property
     def _names(self) -> Names:
-        return Names(self._tree, self._parents)
+        return Names(self._parents)
 
     def of(self, node: ast.AST) -> str:
         """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""

@@ -24,7 +24,6 @@ ARRAY_FACTORIES = frozenset(name for name in TORCH_FACTORIES if ".random." not i
 )
 ARRAY_NAMES = frozenset(name.rpartition(".")[2] for name in (*TORCH_FACTORIES, *ARRAY_FACTORIES, "choice"))
 GENERATORS = GENERATING | ARRAY_FACTORIES
-GENERATOR_NAMES = frozenset(name.rpartition(".")[2] for name in GENERATORS)
 # The dtypes of integers that NumPy draws.
 NUMPY_DTYPES = dict.fromkeys(("numpy.random.randint", "numpy.random.permutation"), "int64")
 # Methods of an array that only change its shape or dtype.

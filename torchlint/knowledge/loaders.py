@@ -18,5 +18,3 @@ UNPINNABLE = frozenset("to_sparse to_sparse_csr sparse_coo_tensor nested_tensor 
 OTHER_DEVICES = ("torch_xla", "torch_directml", "habana_frameworks")
 # Methods of batches, and of their tensors, whose results share memory with them.
 VIEW_METHODS = VIEWS | frozenset("items values get pop".split())
-# Libraries whose batches are objects with a `to` of their own.
-CONTAINER_LIBRARIES = ("torch_geometric", "dgl", "tensordict", "torchtext")

@@ -20,12 +20,7 @@ FUNCTIONAL = frozenset(
     for name, function in FUNCTIONS.items()
     if "n" in function.where and function.kernel == "same"
 )
-# NumPy functions that torch also has, with the same or another name, and methods that only arrays have.
-NUMPY_FUNCTIONS = functions(lambda function: function.kernel == "same", "numpy") | frozenset(
-    f"numpy.{name}"
-    for name in "absolute array ascontiguousarray ceil copy divide equal expand_dims float16 float32 float64 fliplr "
-    "flipud greater int64 less log2 multiply nan_to_num negative ones_like power prod rot90 subtract zeros_like".split()
-)
+# Methods that only arrays have, and torch has functions for.
 ARRAY_METHODS = frozenset({"astype", "copy", "prod"})
 # Words in a comment that show that the detour is intended.
 INTENT = (

@@ -58,10 +58,6 @@ class Batches:
         repeated = tuple(source for source in found if source.repeats)
         return Batch(repeated, is_copied(self._module, node)) if repeated else None
 
-    def wholes(self, name: cst.Name) -> list[Binding]:
-        """The loop targets that a name may stand for which are the whole batch, through parameters."""
-        return list(self._wholes(name, ()))
-
     # -- where an expression comes from ------------------------------------------------------------
 
     def _sources_of(self, node: cst.CSTNode | None, visiting: tuple[Binding, ...]) -> list[Source]:
@@ -122,14 +118,6 @@ class Batches:
             return True
         moved = receiver(value) if isinstance(value, cst.Call) and method(value) in _MOVED else None
         return moved is not None and dotted(moved) == dotted(node)
-
-    def _wholes(self, name: cst.CSTNode, visiting: tuple[Binding, ...]) -> Iterator[Binding]:
-        for binding in self._module.definitions(name) if isinstance(name, cst.Name) else ():
-            if self.is_whole(binding):
-                yield binding
-            elif binding.kind == "parameter" and binding not in visiting:
-                for argument in self._module.parameters.all_arguments(binding):
-                    yield from self._wholes(argument, (*visiting, binding))
 
     # -- all batches -------------------------------------------------------------------------------
 
