@@ -28,10 +28,11 @@ class Runner:
 """
 REGISTRY = """\
 import flash
+from elsewhere import create
 
 
 def builder_of(name):
-    return getattr(flash, name)()
+    return create(name)
 
 
 class Builder:

@@ -64,6 +64,7 @@ def of(folder: Path, body: str, before: str = "") -> list[Finding]:
         ("x = torch.zeros(4)\nx.add_(2)\nx = x.to(device)", "TL104", "never changes"),
         ("x = torch.zeros(4)\nx.add_(batch[0])\nx = x.to(device)", "TL202", ""),
         ("x = torch.zeros(4)\nx[0] = model.weight.sum().item()\nx = x.to(device)", "TL201", ""),
+        ("read = model.weight.sum(1).cpu()\nx = (batch[0] + read).to(device)", "TL201", ""),
         ("x = torch.ones(4)\nif number % 2:\n    x = model.weight.sum(1).cpu()\nx = x.to(device)", "TL202", ""),
     ],
 )

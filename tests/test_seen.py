@@ -322,6 +322,63 @@ def test_what_happens_once_for_a_sequence_that_is_decoded_is_no_step(tmp_path: P
     assert ("once for each input" in finding.message) is decoded
 
 
+LAYERS = """
+    import torch
+    from torch.utils.data import DataLoader
+    from helper import keep
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList([torch.nn.Linear(8, 8) for _ in range(4)])
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+                keep(x)
+            return x
+
+    model = Model().cuda().eval()
+    with torch.no_grad():
+        for x in DataLoader(torch.zeros(32, 8), pin_memory=True):
+            model(x.cuda(non_blocking=True))
+"""
+
+
+def test_layers_are_part_of_a_step_and_not_steps(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(dedent(LAYERS), encoding="utf-8")
+    (tmp_path / "helper.py").write_text("def keep(x):\n    return x[x > 3]\n", encoding="utf-8")
+    (finding,) = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    assert "for each of `self.layers`" in finding.message
+
+
+def test_a_call_with_more_arguments_than_a_method_has_is_one_of_another(tmp_path: Path) -> None:
+    text = """
+        import torch
+        from helper import Short, Long
+
+        model = (Short if torch.initial_seed() else Long)().cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(9):
+            model(torch.zeros(1, device="cuda"), torch.ones(1, device="cuda"), 2).sum().backward()
+            optimizer.step()
+    """
+    helper = """
+        import torch
+
+        class Short(torch.nn.Module):
+            def forward(self, size):
+                return torch.zeros(4)[:size]
+
+        class Long(torch.nn.Module):
+            def forward(self, x, other, size):
+                return x[:size]
+    """
+    (tmp_path / "program.py").write_text(dedent(text), encoding="utf-8")
+    (tmp_path / "helper.py").write_text(dedent(helper), encoding="utf-8")
+    assert not in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+
+
 def test_a_batch_that_a_model_decodes_is_a_step(tmp_path: Path) -> None:
     text = REQUESTS.replace('for prompt in open("prompts.txt"):', "for prompt in DataLoader(torch.zeros(32, 8)):")
     text = text.replace("import torch\n", "import torch\n    from torch.utils.data import DataLoader\n", 1)
