@@ -278,17 +278,86 @@ EVALUATING = """
         ("for at in range(80):\n        out = out[out > at]", "warning"),
         ("for at in range(80):\n        if out[at].sum() > 3: out = out * 2", "warning"),
         ("for at in range(80):\n        print(out[at].sum().item())", "info"),
-        ("out = out[out > 3]", "info"),
+        ("out = out[out > 3]", "warning"),
     ],
-    ids=["masks", "conditions", "results", "once"],
+    ids=["masks", "conditions", "results", "a shape"],
 )
-def test_waits_that_loops_multiply_in_an_evaluation_and_the_device_works_on_after(
-    tmp_path: Path, body: str, severity: str
-) -> None:
+def test_what_a_program_pays_for_that_only_infers(tmp_path: Path, body: str, severity: str) -> None:
     (tmp_path / "program.py").write_text(dedent(EVALUATING), encoding="utf-8")
     (tmp_path / "helper.py").write_text(f"def choose(out):\n    {body}\n", encoding="utf-8")
     found = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
     assert {finding.severity.value for finding in found} == {severity}
+
+
+TRAINING_TOO = """
+    for epoch in range(10):
+        for x in DataLoader(torch.zeros(32, 8), pin_memory=True):
+            loss = model(x.cuda(non_blocking=True)).sum()
+            loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "severity"),
+    [
+        ("for at in range(80):\n        out = out[out > at]", "warning"),
+        ("at = out.argmax().item()\n    print(names[at])", "warning"),
+        ("labels = x.cuda()\n    kept.append(labels.cpu())", "warning"),
+        ("kept.append(out.sum().item())", "info"),
+        ("out = out[out > 3]", "info"),
+    ],
+    ids=["multiplied masks", "a position", "to and fro", "a result", "a shape"],
+)
+def test_what_a_program_pays_for_in_evaluations_beside_its_training(tmp_path: Path, body: str, severity: str) -> None:
+    program = EVALUATING.replace(
+        "choose(model(x.cuda(non_blocking=True)))", "choose(model(x.cuda(non_blocking=True)), x)"
+    )
+    (tmp_path / "program.py").write_text(dedent(program) + dedent(TRAINING_TOO), encoding="utf-8")
+    helper = f"kept, names = [], ['a', 'b']\ndef choose(out, x):\n    {body}\n"
+    (tmp_path / "helper.py").write_text(helper, encoding="utf-8")
+    found = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    assert severity in {finding.severity.value for finding in found}
+    assert (severity == "warning") is any(finding.severity.value == "warning" for finding in found)
+    assert any("in every step of an evaluation" in finding.message for finding in found)
+
+
+FIRST_ROUND = """
+    import torch
+    from torch.utils.data import DataLoader
+    from helper import look
+
+    class Trainer:
+        def __init__(self, model):
+            self.model, self.count = model, 0
+
+        def epoch(self, loader):
+            fresh = True
+            for x in loader:
+                out = self.model(x.cuda(non_blocking=True))
+                {condition}:
+                    look(out)
+                out.sum().backward()
+                self.count += 1
+                fresh = False
+
+    model = torch.nn.Linear(8, 8).cuda()
+    trainer = Trainer(model)
+    for number in range(10):
+        trainer.epoch(DataLoader(torch.zeros(32, 8), pin_memory=True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "finds"),
+    [("if self.count == 0", 0), ("if fresh", 0), ("if self.count >= 0", 1), ("if not self.model.training", 0)],
+)
+def test_what_only_the_first_round_or_another_mode_does_is_no_part_of_a_step(
+    tmp_path: Path, condition: str, finds: int
+) -> None:
+    (tmp_path / "program.py").write_text(dedent(FIRST_ROUND).format(condition=condition), encoding="utf-8")
+    (tmp_path / "helper.py").write_text("def look(out):\n    print(out.sum().item())\n", encoding="utf-8")
+    found = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    assert sum(finding.severity.value == "warning" for finding in found) == finds
 
 
 REQUESTS = """

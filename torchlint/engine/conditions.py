@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from torchlint.engine.frames import TRAINING
 from torchlint.engine.values import Kind, Option, Value
 
 # Names in conditions of which nothing else is known, that hold seldom in most programs.
@@ -51,6 +52,21 @@ def equality(test: ast.expr) -> tuple[str, object] | None:
         return None
     other = test.comparators[0]
     return (ast.unparse(test.left), other.value) if isinstance(other, ast.Constant) else None
+
+
+def mode(test: ast.expr, outcome: bool) -> tuple[str, object] | None:
+    """What ``if self.training`` says of a branch: in which mode of the model it is taken."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return mode(test.operand, not outcome)
+    return (TRAINING, outcome) if isinstance(test, ast.Attribute) and test.attr == TRAINING else None
+
+
+def moves_itself(target: ast.Attribute, value: ast.expr) -> bool:
+    """``self.mask = self.mask.to(x.device)``: whether a value is the target, moved."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    moves = value.func.attr in ("to", "cuda", "type_as", "type")
+    return moves and ast.unparse(value.func.value) == ast.unparse(target)
 
 
 def fills(node: ast.If) -> bool:

@@ -15,7 +15,7 @@ from torchlint.engine.source import Source, iterated
 from torchlint.engine.ways import Ways
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, HOT, OWN, REQUEST, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import ASSUMED, EVALUATION, HOT, OWN, REQUEST, SAMPLING, FollowedEvent, range_of
 
 _FROZEN = re.compile(rb"\.requires_grad(_\(False|\s*=\s*False)")  # a file that says which parameters need gradients
 
@@ -108,7 +108,9 @@ def _of_inference(one: Occurrence, ways: Ways) -> str:
         return SAMPLING
     if one.state.hot:
         return HOT
-    return REQUEST if ways.decodes(one.frame, one.region) else Phase.INFERENCE.value
+    if ways.decodes(one.frame, one.region):
+        return REQUEST
+    return EVALUATION if one.state.evaluates or ways.is_beside_training(one.frame) else Phase.INFERENCE.value
 
 
 def events_of_files(

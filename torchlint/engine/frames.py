@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from torchlint.knowledge.forms import Form
     from torchlint.program.modules import Module
 
+TRAINING = "training"  # the attribute of a module that says in which mode it is
 NO_GRADIENTS = "no_grad"  # the kind of regions within which autograd may be off
 
 
@@ -21,7 +22,7 @@ class Region:
     ``rare``: a guard that holds seldom. ``option``: the option without which it does not hold. ``over_batches``: a loop
     over the batches of a loader. ``acts``: a loop that steps an environment. ``carries``: a loop that passes a tensor
     on from round to round. ``trains``: a guard that may go backward; ``directly`` if no loop is in between.
-    ``equals``: what a guard compares, and the constant that it is equal to.
+    ``equals``: what a guard compares, and the constant that it is equal to; ``TRAINING`` is the mode of a module.
     """
 
     __slots__ = (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.engine.frames import Call, Frame, Region
+from torchlint.engine.frames import TRAINING, Call, Frame, Region
 
 if TYPE_CHECKING:
     pass
@@ -48,10 +48,11 @@ class Often(NamedTuple):
         return self._replace(phase=Phase.INFERENCE, evaluates=True) if aside and self.phase is Phase.TRAINING else self
 
     @property
-    def rank(self) -> tuple[int, bool, bool, bool, bool, bool]:
-        """Larger for what happens more often."""
+    def rank(self) -> tuple[bool, bool, int, bool, bool, bool, bool]:
+        """Larger for what happens more often; what programs do counts more than what is assumed."""
         order = (Phase.NONE, Phase.INFERENCE, Phase.TRAINING)
-        return order.index(self.phase), not self.rare, self.option is None, not self.assumed, self.hot, self.in_loop
+        at, real = order.index(self.phase), not self.assumed
+        return at > 0, real and at > 0, at, not self.rare, self.option is None, self.hot, self.in_loop
 
 
 class Frequency:
@@ -132,6 +133,8 @@ class Frequency:
         """Whether this is the branch of a loop that does not train, beside one that does."""
         if guard.trains:
             return False
+        if guard.equals == (TRAINING, False):
+            return True
         if guard.equals is not None:
             what, constant = guard.equals
             return constant not in self._compared[frame].get(what, {constant})
@@ -214,7 +217,7 @@ class Frequency:
         rare, option, aside, base = False, None, False, self._states[frame]
         for around in region.around():
             if around.kind == "guard" and not _belongs_to_training(around):
-                rare = rare or around.rare
+                rare = rare or around.rare or (base.phase is Phase.INFERENCE and around.equals == (TRAINING, True))
                 option = option or (around.option if around.option not in self._training else None)
                 aside = aside or self._evaluates(frame, around)
             elif around.kind == "loop":

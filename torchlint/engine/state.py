@@ -120,6 +120,7 @@ class State:
         found = self.frame.regions.get(place)
         if found is None:
             found = self.frame.regions[place] = Region(self.region, kind, node, rare=rare, option=option)
+        found.rare = found.rare or rare  # as what only the first round of a loop seemed to do in any case
         self.region = found
         return found
 

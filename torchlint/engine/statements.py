@@ -15,6 +15,8 @@ from torchlint.engine.conditions import (
     fills,
     leaves,
     may_repeat,
+    mode,
+    moves_itself,
     off,
     seldom_flags,
     sounds_rare,
@@ -63,7 +65,8 @@ class Statements:
                 follow = _FOLLOW.get(type(statement))
                 rest = follow(self, statement, scope) if follow is not None else None
                 if rest is not None:
-                    self._state.enter("guard", statement, "after", rare=rest.rare, option=rest.option)
+                    after = self._state.enter("guard", statement, "after", rare=rest.rare, option=rest.option)
+                    after.equals = rest.equals
         finally:
             self._state.region = saved
 
@@ -102,14 +105,8 @@ class Statements:
 
     def _moves_once(self, node: ast.Assign, scope: Scope) -> bool:
         """``self.mask = self.mask.to(x.device)``, which copies in the first call only."""
-        target, value = node.targets[0], node.value
-        if not isinstance(target, ast.Attribute) or not isinstance(value, ast.Call):
-            return False
-        if not isinstance(value.func, ast.Attribute) or value.func.attr not in ("to", "cuda", "type_as", "type"):
-            return False
-        if ast.dump(target.value) != ast.dump(getattr(value.func.value, "value", value)):
-            return False
-        if getattr(value.func.value, "attr", None) != target.attr:
+        target = node.targets[0]
+        if not isinstance(target, ast.Attribute) or not moves_itself(target, node.value):
             return False
         owner = self._engine.evaluate(target.value, scope)
         held = owner.target.fields.get(target.attr) if owner.kind is Kind.INSTANCE else None
@@ -123,8 +120,7 @@ class Statements:
         left = self._engine.evaluate(node.target, scope)
         right = self._engine.evaluate(node.value, scope)
         value = operate(left, right, node.op)
-        plain = (Kind.NUMBER, Kind.CONSTANT)
-        if value.kind in plain and right.kind in plain and isinstance(node.op, (ast.Add, ast.Sub)):
+        if {value.kind, right.kind} <= {Kind.NUMBER, Kind.CONSTANT} and isinstance(node.op, (ast.Add, ast.Sub)):
             value = COUNTER
         self._engine.assign(node.target, value, scope)
 
@@ -176,24 +172,29 @@ class Statements:
         test = self._engine.evaluate(node.test, scope)
         self._state.waits(test, node.test, scope, forms.CONDITION)
         outcome = truth(test)
-        if outcome and fills(node):
-            with self._state.inside("guard", node, "once", rare=True):
-                self.block(node.body, scope)
-            return None
         if outcome is not None:
-            self.block(node.body if outcome else node.orelse, scope)
+            self._decided(node, scope, outcome)
             return None
         rare = fills(node) or ends_program(node.body) or (not test.option and sounds_rare(node.test, test))
         rarely = test.rarely or int(rare)
+        equal = equality(node.test) or mode(node.test, True)
         branches = [
-            Branch(node.body, rarely > 0, off(test, True), equality(node.test)),
-            Branch(node.orelse, rarely < 0, off(test, False)),
+            Branch(node.body, rarely > 0, off(test, True), equal),
+            Branch(node.orelse, rarely < 0, off(test, False), mode(node.test, False)),
         ]
         self._alternatives(node, branches, scope)
         ends = [leaves(node.body), leaves(node.orelse)]
         if ends[0] == ends[1]:
             return None
         return branches[1] if ends[0] else branches[0]
+
+    def _decided(self, node: ast.If, scope: Scope, outcome: bool) -> None:
+        """Follow the branch that is taken; one that an earlier round of a loop took instead is taken once."""
+        other = self._state.frame.regions.get((self._state.region, node, "guard", int(outcome)))
+        if other is not None and self._state.frame.loops:
+            other.rare = True
+        with self._state.inside("guard", node, int(not outcome), rare=outcome and fills(node)):
+            self.block(node.body if outcome else node.orelse, scope)
 
     def _alternatives(self, node: ast.AST, branches: Sequence[Branch], scope: Scope) -> None:
         """Follow each from the same state, and join the states of those that go on."""

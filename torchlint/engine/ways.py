@@ -52,6 +52,21 @@ class Ways:
             (f for f in self.frequency.frames if any(kind == "grad" for kind, _ in f.marks)), anywhere
         )
 
+    def is_beside_training(self, frame: Frame) -> bool:
+        """Whether a program that calls a function trains, too."""
+        seen: set[Frame] = set()
+        while frame not in seen:
+            seen.add(frame)
+            frame, *_ = self.frequency.reached_by.get(frame, (frame,))
+        return not seen.isdisjoint(self._training)
+
+    @cached_property
+    def _training(self) -> set[Frame]:
+        """Frames that get to ``backward``."""
+        return self.frequency.closure(
+            (f for f in self.frequency.frames if any(kind == "backward" for kind, _ in f.marks)), anywhere
+        )
+
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""
         step = self.step_of(frame, region)

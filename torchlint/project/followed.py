@@ -32,6 +32,8 @@ ASSUMED = "assumed"
 # The phase of a step of decoding or sampling, which begins with what the one before it has made.
 SAMPLING = "sampling"
 BATCHES = ("batch", "pinned", "pageable")  # what events copy
+# The phase of a step of inference beside a training, as opposed to what the program is run for.
+EVALUATION = "evaluation"
 # The phase of a step in which a whole sequence is decoded or sampled.
 REQUEST = "request"
 # Where the configuration declares the step; before the name of its function, in the way from there.
@@ -76,6 +78,7 @@ class FollowedFeed(NamedTuple):
 _WHEN = {
     "training": "in every training step",
     "inference": "in every step of inference",
+    EVALUATION: "in every step of an evaluation",
     SAMPLING: "in every step of decoding or sampling",
     REQUEST: "once for each input, not for each step of decoding",
     "": "in every step",
@@ -86,9 +89,9 @@ class FollowedEvent(NamedTuple):
     """A read, another wait or a copy in every step, by the range of its expression.
 
     ``form`` is the key of one of :mod:`torchlint.knowledge.forms`, and ``what`` the same with a name. ``phase`` is that
-    of the step, ``sampling``, ``hot``, ``request``, or ``assumed``. ``option`` is what switches it on, or empty.
-    ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``, what the host
-    has ``computed`` of one, an ``array``, what was ``read`` before, what the step itself has made, as
+    of the step, ``evaluation``, ``sampling``, ``hot``, ``request``, or ``assumed``. ``option`` is what switches it on,
+    or empty. ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``,
+    what the host has ``computed`` of one, an ``array``, what was ``read`` before, what the step itself has made, as
     :class:`torchlint.engine.values.Origin` names it, or made before (``constant``). ``statement`` are the first and the
     last line of the statement, ``way`` the places from the step to here as in :class:`FollowedStep`. ``loops`` are what
     the loops inside of the step run over, outermost first, and ``use`` what becomes of a value that is read: a
@@ -113,21 +116,32 @@ class FollowedEvent(NamedTuple):
 
     @property
     def is_costly(self) -> bool:
-        """Whether a normal run pays for it in every step, as following it has shown.
-
-        In an evaluation, or another step of inference, it does where loops inside of the step multiply waits that
-        decide what the device does next.
-        """
-        decides = self.form.startswith("wait ") or self.use in ("test", "stop")
-        costs = self.phase != "inference" or (bool(self.loops) and decides)
+        """Whether a normal run pays for it in every step, as following it has shown."""
+        costs = self._costs_inference if self.phase in ("inference", EVALUATION) else True
         needed = self.use in (_MEANT if self.phase == SAMPLING else _NEEDED)
         return self.seen or (self.is_in_steps and costs and not needed)
+
+    @property
+    def _costs_inference(self) -> bool:
+        """Whether a step of inference or of an evaluation pays for it, too, which reads its results in any case.
+
+        It does for what goes to and fro, for elements and shapes that the host must know before it goes on, and for
+        what loops inside of the step multiply, except for results.
+        """
+        if self.is_round_trip or self.use == "index":
+            return self.use != "size"
+        shapes = self.form.startswith("wait ")
+        multiplied = bool(self.loops) and (shapes or self.form.startswith("copy ") or self.use in ("test", "stop"))
+        converted = self.phase == EVALUATION and self.origin == "computed"
+        return multiplied or converted or (shapes and self.phase != EVALUATION)
 
     @property
     def is_in_steps(self) -> bool:
         """Whether a normal run does it in every step of a program."""
         return (
-            self.phase in ("training", "inference", SAMPLING, HOT) and not self.option and made_by(self.way) is not None
+            self.phase in ("training", "inference", EVALUATION, SAMPLING, HOT)
+            and not self.option
+            and made_by(self.way) is not None
         )
 
     @property
