@@ -46,19 +46,16 @@ def seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, V
     return found
 
 
-def equality(test: ast.expr) -> tuple[str, object] | None:
-    """What a condition such as ``phase == "train"`` compares, and with which constant."""
-    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
+def equality(test: ast.expr, outcome: bool) -> tuple[str, object] | None:
+    """What is equal to which constant in a branch: of ``phase == "train"``, or the mode of the model of a condition."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return equality(test.operand, not outcome)
+    if isinstance(test, ast.Attribute) and test.attr == TRAINING:
+        return TRAINING, outcome
+    if not outcome or not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq) or len(test.ops) > 1:
         return None
     other = test.comparators[0]
     return (ast.unparse(test.left), other.value) if isinstance(other, ast.Constant) else None
-
-
-def mode(test: ast.expr, outcome: bool) -> tuple[str, object] | None:
-    """What ``if self.training`` says of a branch: in which mode of the model it is taken."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return mode(test.operand, not outcome)
-    return (TRAINING, outcome) if isinstance(test, ast.Attribute) and test.attr == TRAINING else None
 
 
 def moves_itself(target: ast.Attribute, value: ast.expr) -> bool:

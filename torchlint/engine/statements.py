@@ -15,7 +15,6 @@ from torchlint.engine.conditions import (
     fills,
     leaves,
     may_repeat,
-    mode,
     moves_itself,
     off,
     seldom_flags,
@@ -177,10 +176,9 @@ class Statements:
             return None
         rare = fills(node) or ends_program(node.body) or (not test.option and sounds_rare(node.test, test))
         rarely = test.rarely or int(rare)
-        equal = equality(node.test) or mode(node.test, True)
         branches = [
-            Branch(node.body, rarely > 0, off(test, True), equal),
-            Branch(node.orelse, rarely < 0, off(test, False), mode(node.test, False)),
+            Branch(node.body, rarely > 0, off(test, True), equality(node.test, True)),
+            Branch(node.orelse, rarely < 0, off(test, False), equality(node.test, False)),
         ]
         self._alternatives(node, branches, scope)
         ends = [leaves(node.body), leaves(node.orelse)]
