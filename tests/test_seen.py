@@ -321,6 +321,59 @@ def test_what_a_program_pays_for_in_evaluations_beside_its_training(tmp_path: Pa
     assert any("in every step of an evaluation" in finding.message for finding in found)
 
 
+PREPARED = """
+    import torch
+    from accelerate import Accelerator
+    from torch.utils.data import DataLoader
+    from helper import look
+
+    def make(kind, data):
+        if kind == "sample":
+            return DataLoader(data, batch_size=4, pin_memory=True)
+        return DataLoader(data, batch_sampler=kind, pin_memory=True)
+
+    def train(model, optimizer, kind, data):
+        accelerator = Accelerator()
+        loader = make(kind, data)
+        model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+        late = accelerator.skip_first_batches(loader, num_batches=10)
+        for number in range(10):
+            for x in late if number == 0 else loader:
+                loss = model(look(x)).sum()
+                accelerator.backward(loss)
+                optimizer.step()
+
+    model = torch.nn.Linear(8, 8)
+    train(model, torch.optim.SGD(model.parameters()), None, torch.zeros(32, 8))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        ("return x.to('cuda')", []),
+        (
+            "if 'mask' not in CACHE:\n        CACHE['mask'] = torch.zeros(8).to(x.device)\n    return x",
+            [],
+        ),
+        (
+            "made = {}\n    if 'm' not in made:\n        made['m'] = torch.zeros(8).to(x.device)\n    return x",
+            ["TL104"],
+        ),
+        ("b, n, device = *x.shape, x.device\n    return x + torch.arange(n, device=device)", []),
+        ("b, n, device = *x.shape, x.sum()\n    return x + torch.arange(device.item(), device=x.device)", ["TL301"]),
+    ],
+    ids=["prepared loaders", "a cache of the module", "a new container", "sizes that are spread", "what follows them"],
+)
+def test_batches_of_prepared_loaders_caches_and_sizes_are_told_from_what_costs(
+    tmp_path: Path, body: str, rules: list[str]
+) -> None:
+    (tmp_path / "program.py").write_text(dedent(PREPARED), encoding="utf-8")
+    (tmp_path / "helper.py").write_text(f"import torch\nCACHE = {{}}\ndef look(x):\n    {body}\n", encoding="utf-8")
+    found = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
+    assert [finding.rule for finding in found if finding.severity.value == "warning"] == rules
+
+
 FIRST_ROUND = """
     import torch
     from torch.utils.data import DataLoader

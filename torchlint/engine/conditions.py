@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from torchlint.engine.frames import TRAINING
+from torchlint.engine.frames import TRAINING, Scope
 from torchlint.engine.values import Kind, Option, Value
 
 # Names in conditions of which nothing else is known, that hold seldom in most programs.
@@ -66,9 +66,9 @@ def moves_itself(target: ast.Attribute, value: ast.expr) -> bool:
     return moves and ast.unparse(value.func.value) == ast.unparse(target)
 
 
-def fills(node: ast.If) -> bool:
+def fills(node: ast.If, scope: Scope) -> bool:
     """``if self.x is None: self.x = ..``, ``if key not in cache: cache[key] = ..``: the branch runs once."""
-    if _fills_container(node):
+    if _fills_container(node, scope):
         return True
     test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
     if isinstance(test, ast.Compare) and len(test.comparators) == 1 and isinstance(test.comparators[0], ast.Constant):
@@ -80,7 +80,7 @@ def fills(node: ast.If) -> bool:
     return isinstance(test, ast.Attribute) and any(ast.unparse(store) == ast.unparse(test) for store in stores)
 
 
-def _fills_container(node: ast.If) -> bool:
+def _fills_container(node: ast.If, scope: Scope) -> bool:
     """Whether a branch is taken if a container is empty, or a field has no such key, and fills it.
 
     A local container may be made anew in every step.
@@ -88,7 +88,8 @@ def _fills_container(node: ast.If) -> bool:
     test = node.test
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn):
         held = test.comparators[0]
-        if not isinstance(held, ast.Attribute):
+        local = scope.function is not None and isinstance(held, ast.Name) and held.id in scope.names
+        if local or not isinstance(held, (ast.Attribute, ast.Name)):
             return False
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         held = test.operand

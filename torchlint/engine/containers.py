@@ -211,6 +211,16 @@ class Containers:
             owner = self._engine.evaluate(target.value, scope)
             self._assign_item(owner, self._engine.evaluate(target.slice, scope), value, target, scope)
 
+    def spread(self, target: ast.expr, node: ast.expr, value: Value) -> Value:
+        """What ``b, n, device = *x.shape, x.device`` assigns: one that is spread has as many items as are left."""
+        parts = node.elts if isinstance(node, ast.Tuple) else []
+        spread = [place for place, part in enumerate(parts) if isinstance(part, ast.Starred)]
+        if len(spread) != 1 or not isinstance(target, ast.Tuple) or len(value.items) != len(parts):
+            return value
+        at = spread[0]
+        items = [self.unpacked(value.items[at], place) for place in range(len(target.elts) - len(parts) + 1)]
+        return sequence([*value.items[:at], *items, *value.items[at + 1 :]])
+
     def _unpack(self, target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         if value.kind is Kind.INSTANCE:
             value = collection(self.element(value, target, scope))

@@ -100,7 +100,7 @@ class Statements:
         if isinstance(node.targets[0], ast.Tuple) and _is_method(node.value, "step"):
             self._state.mark("act")  # obs, reward, done, info = env.step(action)
         for target in node.targets:
-            self._engine.assign(target, value, scope)
+            self._engine.assign(target, self._engine.containers.spread(target, node.value, value), scope)
 
     def _moves_once(self, node: ast.Assign, scope: Scope) -> bool:
         """``self.mask = self.mask.to(x.device)``, which copies in the first call only."""
@@ -174,7 +174,7 @@ class Statements:
         if outcome is not None:
             self._decided(node, scope, outcome)
             return None
-        rare = fills(node) or ends_program(node.body) or (not test.option and sounds_rare(node.test, test))
+        rare = fills(node, scope) or ends_program(node.body) or (not test.option and sounds_rare(node.test, test))
         rarely = test.rarely or int(rare)
         branches = [
             Branch(node.body, rarely > 0, off(test, True), equality(node.test, True)),
@@ -191,7 +191,7 @@ class Statements:
         other = self._state.frame.regions.get((self._state.region, node, "guard", int(outcome)))
         if other is not None and self._state.frame.loops:
             other.rare = True
-        with self._state.inside("guard", node, int(not outcome), rare=outcome and fills(node)):
+        with self._state.inside("guard", node, int(not outcome), rare=outcome and fills(node, scope)):
             self.block(node.body if outcome else node.orelse, scope)
 
     def _alternatives(self, node: ast.AST, branches: Sequence[Branch], scope: Scope) -> None:

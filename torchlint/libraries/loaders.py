@@ -9,6 +9,7 @@ from torchlint.engine.arguments import OTHERS, Arguments
 from torchlint.engine.conditions import truth
 from torchlint.engine.frames import Scope
 from torchlint.engine.state import Left, Returned
+from torchlint.engine.union import join_all
 from torchlint.engine.values import (
     BATCH,
     CALLABLE,
@@ -122,13 +123,14 @@ def on_device(value: Value, depth: int = _NESTED) -> Value:
 
 def prepared(values: list[Value], *, moves: bool = True) -> Value:
     """Accelerate and Fabric: the same things; loaders give batches of the device if it ``moves`` them."""
-    found = [
-        Value(Kind.LOADER, element=on_device(value.element or UNKNOWN), fields=value.fields)
-        if value.kind is Kind.LOADER and moves
-        else value
-        for value in values
-    ]
+    found = [join_all(map(_moving, value.members)) if moves else value for value in values]
     return found[0] if len(found) == 1 else sequence(found)
+
+
+def _moving(value: Value) -> Value:
+    if value.kind is not Kind.LOADER:
+        return value
+    return Value(Kind.LOADER, element=on_device(value.element or UNKNOWN), fields=value.fields)
 
 
 def _collate(value: Value, origin: Origin, depth: int = _NESTED) -> Value:

@@ -24,6 +24,9 @@ class Accelerator:
     def prepare_data_loader(self, loader, **kwargs):
         return prepared((loader,), self._moves)
 
+    def skip_first_batches(self, loader, num_batches=0):
+        return loader
+
     def backward(self, loss, **kwargs):
         torch.autograd.backward(loss)
 
