@@ -8,11 +8,18 @@ import libcst as cst
 
 from torchlint.analysis.module import SourceModule
 from torchlint.analysis.syntax.walk import descendants
+from torchlint.program.world import USUAL
+from torchlint.project.merged import Project
+from torchlint.project.view import ProjectView
+from torchlint.run.following import follow_programs
 
 
 def parse(text: str) -> SourceModule:
-    """Parse an indented text."""
-    return SourceModule.parse(textwrap.dedent(text), "example.py", layout=False)
+    """Parse an indented text, and follow it as the only file of a project."""
+    text = textwrap.dedent(text)
+    followed = follow_programs([{"example.py": text.encode()}], lambda _: USUAL)
+    view = ProjectView(Project(followed=followed), "example.py")
+    return SourceModule.parse(text, "example.py", project=view, layout=False)
 
 
 def find(module: SourceModule, code: str, occurrence: int = 0) -> cst.CSTNode:

@@ -6,7 +6,7 @@ import libcst as cst
 import pytest
 
 from tests.analysis_help import parse
-from torchlint.analysis.heat.rounds import rounds
+from torchlint.analysis.rounds import rounds
 
 
 @pytest.mark.parametrize(

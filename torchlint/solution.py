@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from torchlint.engine.engine import Engine
 from torchlint.engine.events import Occurrence, occurrences
-from torchlint.engine.files import known_of_files
+from torchlint.engine.files import counted_of_files, known_of_files
 from torchlint.engine.frequency import Frequency
 from torchlint.engine.roots import Roots
 from torchlint.libraries.dispatch import Libraries
@@ -36,18 +36,18 @@ def solve(
     work: int = WORK,
     world: World = USUAL,
 ) -> Solution:
-    """Follow the files of a project, whose contents are given by path; nothing is told without an accelerator."""
-    if not world.accelerators:
-        return Solution((), Frequency((), on_accelerator=False), {})
+    """Follow the files of a project, whose contents are given by path.
+
+    Without an accelerator nothing is told but how often code runs.
+    """
     engine = Engine(Program(contents, world), work, _libraries)
     Roots(engine).follow()
     loaded = {frame.module for frame in engine.state.frames.values()}
-    on_accelerator = bool(world.hot) or any(
-        word in m.content for m in loaded for word in (b"cuda", b"device", b"fabric")
-    )
-    frequency = Frequency(engine.state.frames.values(), on_accelerator=on_accelerator)
-    happened = tuple(occurrences(frequency))
-    files = known_of_files(engine.state, happened, frequency, engine.program.modules) if on_accelerator else {}
+    named = any(word in m.content for m in loaded for word in (b"cuda", b"device", b"fabric"))
+    frequency = Frequency(engine.state.frames.values())
+    happened = tuple(occurrences(frequency)) if world.accelerators else ()
+    tell = known_of_files if world.accelerators and (named or world.hot) else counted_of_files
+    files = tell(engine.state, happened, frequency, engine.program.modules)
     return Solution(happened, frequency, files, engine.state.work)
 
 

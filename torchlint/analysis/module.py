@@ -8,9 +8,9 @@ import libcst as cst
 
 from torchlint.analysis.code import Code
 from torchlint.analysis.dominance import exclusive
-from torchlint.analysis.heat.heat import HeatAnalysis
-from torchlint.analysis.heat.testing import Testing
+from torchlint.analysis.repetition import HeatAnalysis
 from torchlint.analysis.syntax.errors import SyntaxProblem
+from torchlint.analysis.testing import Testing
 from torchlint.analysis.values.classes import LocalClasses
 from torchlint.analysis.values.evaluate import Evaluator
 from torchlint.analysis.values.functions import Functions, Parameters
@@ -79,9 +79,7 @@ class SourceModule(Code):
 
     def every_step(self, node: cst.CSTNode) -> bool:
         """Whether the node runs in every step of a loop or function that is not merely an evaluation."""
-        if self.heat(node).rank < Heat.STEP.rank or self.heat_analysis.is_outside_training(node):
-            return False
-        return not self.heat_analysis.evaluates(self.heat_analysis.enclosing_step(node))
+        return self.heat(node).rank >= Heat.STEP.rank and not self.heat_analysis.evaluates(node)
 
     def in_test_function(self, node: cst.CSTNode) -> bool:
         """Whether the node is in a test function, whatever the file is."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
-from torchlint.engine.frames import TRAINING, Scope
+from torchlint.engine.frames import TRAINING
 from torchlint.engine.values import Kind, Option, Value
 
 # Names in conditions of which nothing else is known, that hold seldom in most programs.
 _SELDOM = re.compile(
-    r"debug|verbose|interval|_freq|freq_|freq$|_every|every_|period|should_log|do_log|log_step|print_step", re.I
+    r"debug|verbose|interval|_freq|freq_|freq$|_every|every_|period|should_log|do_log|log_step|print_step|"
+    r"is_?nan|is_?inf\b|overflow",
+    re.I,
 )
+_FINITE = re.compile(r"is_?finite", re.I)
 
 
 def truth(test: Value) -> bool | None:
@@ -66,31 +69,100 @@ def moves_itself(target: ast.Attribute, value: ast.expr) -> bool:
     return moves and ast.unparse(value.func.value) == ast.unparse(target)
 
 
-def fills(node: ast.If, scope: Scope) -> bool:
-    """``if self.x is None: self.x = ..``, ``if key not in cache: cache[key] = ..``: the branch runs once."""
-    if _fills_container(node, scope):
-        return True
+def fills(node: ast.If, loop: ast.AST | None, own: Container[str]) -> bool:
+    """``if x is None: x = ..``, ``if key not in cache: cache[key] = ..``: the branch runs once.
+
+    ``loop`` is the one around it, of whose rounds only the first may find a variable empty; ``own`` are the variables
+    of the function.
+    """
+    return _fills_container(node, loop, own) or _fills_variable(node, loop, own)
+
+
+def tested_fields(test: ast.expr) -> set[str]:
+    """The attributes that a condition tests, or compares; a branch that sets one of them is seldom taken again."""
+    if isinstance(test, ast.UnaryOp):
+        return tested_fields(test.operand)
+    sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
+    found = {side.attr for side in sides if isinstance(side, ast.Attribute)}
+    calls = (side for side in sides if isinstance(side, ast.Call) and isinstance(side.func, ast.Name))
+    named = (c.args[1] for c in calls if getattr(c.func, "id", "") in ("hasattr", "getattr") and len(c.args) > 1)
+    return found | {name.value for name in named if isinstance(name, ast.Constant) and isinstance(name.value, str)}
+
+
+def fills_after(node: ast.If, rest: Sequence[ast.stmt], loop: ast.AST | None, own: Container[str]) -> bool:
+    """``if key in cache: return cache[key]``, after which the cache is filled."""
+    test = node.test
+    operation = _NEGATED.get(type(test.ops[0])) if isinstance(test, ast.Compare) else None
+    if isinstance(test, ast.Compare) and operation is not None:
+        negated: ast.expr = ast.Compare(test.left, [operation()], test.comparators)
+    else:
+        negated = test.operand if isinstance(test, ast.UnaryOp) else ast.UnaryOp(ast.Not(), test)
+    targets = [t for s in rest if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Attribute)]
+    kept = isinstance(negated, (ast.Compare, ast.UnaryOp)) and any(t.attr in tested_fields(negated) for t in targets)
+    return bool(rest) and leaves(node.body) and (kept or fills(ast.If(negated, list(rest), []), loop, own))
+
+
+_NEGATED: dict[type, type[ast.cmpop]] = {
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+
+
+def _fills_variable(node: ast.If, loop: ast.AST | None, own: Container[str]) -> bool:
+    """``if best is None: best = ..``, ``if first: first = False``, where nothing else in the loop sets the variable."""
     test = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    if isinstance(test, ast.Compare) and len(test.comparators) == 1 and isinstance(test.comparators[0], ast.Constant):
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is) and _is_none(test.comparators[0]):
         test = test.left
-    stores = [t for s in node.body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Attribute)]
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "hasattr":
-        name = test.args[1] if len(test.args) > 1 else None
-        return isinstance(name, ast.Constant) and any(store.attr == name.value for store in stores)
-    return isinstance(test, ast.Attribute) and any(ast.unparse(store) == ast.unparse(test) for store in stores)
+    if not isinstance(test, ast.Name) or not any(_stores(s, test.id) for s in node.body):
+        return False
+    if loop is None:
+        return test.id not in own
+    inside = {part for statement in (*node.body, *node.orelse) for part in ast.walk(statement)}
+    stores = (part for part in ast.walk(loop) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
+    return all(store in inside for store in stores if store.id == test.id)
 
 
-def _fills_container(node: ast.If, scope: Scope) -> bool:
-    """Whether a branch is taken if a container is empty, or a field has no such key, and fills it.
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _stores(statement: ast.stmt, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else ()
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _stays(node: ast.AST, loop: ast.AST | None, own: Container[str]) -> bool:
+    """Whether a variable is that of the round before: of the file, or one that a loop neither sets nor empties."""
+    if not isinstance(node, ast.Name) or (loop is None and node.id in own):
+        return False
+    return loop is None or not any(_changes(part, node.id) for part in ast.walk(loop))
+
+
+def _changes(part: ast.AST, name: str) -> bool:
+    if isinstance(part, ast.Attribute) and part.attr in _EMPTYING:
+        return getattr(part.value, "id", "") == name
+    return isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load)
+
+
+_EMPTYING = frozenset("clear pop popitem popleft remove discard".split())
+
+
+def _fills_container(node: ast.If, loop: ast.AST | None, own: Container[str]) -> bool:
+    """Whether a branch is taken if a container is empty, or has no such key, and fills it.
 
     A local container may be made anew in every step.
     """
     test = node.test
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotIn):
-        held = test.comparators[0]
-        local = scope.function is not None and isinstance(held, ast.Name) and held.id in scope.names
-        if local or not isinstance(held, (ast.Attribute, ast.Name)):
-            return False
+        held = owner = test.comparators[0]
+        while isinstance(owner, ast.Subscript):
+            owner = owner.value
+        if not isinstance(owner, ast.Attribute):
+            counted = isinstance(test.left, ast.Name) and loop is not None and not _stays(test.left, loop, own)
+            if counted or not _stays(owner, loop, own):
+                return False
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         held = test.operand
     elif isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and _is_length(test.left):
@@ -103,7 +175,11 @@ def _fills_container(node: ast.If, scope: Scope) -> bool:
     ]
     calls = [s.value for s in node.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
     passed = [argument for call in calls for argument in call.args] if not isinstance(test, ast.UnaryOp) else []
-    return any(ast.dump(each) == wanted for each in (*stores, *passed))
+    called = [call.func.value for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLING]
+    return any(ast.dump(each) == wanted for each in (*stores, *passed, *called))
+
+
+_FILLING = frozenset("add append update setdefault".split())
 
 
 def _is_length(node: ast.expr) -> bool:
@@ -119,7 +195,28 @@ def ends_program(body: Sequence[ast.stmt]) -> bool:
 
 def may_repeat(body: Sequence[ast.stmt]) -> bool:
     """Whether a loop may run its body more than once: nothing always leaves it in the first round."""
-    return not isinstance(body[-1], (ast.Break, ast.Return, ast.Raise))
+    return not _always_ends(body) or any(map(_continues, body))
+
+
+def _always_ends(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block always leaves the loop around it."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _always_ends(last.body) and _always_ends(last.orelse)
+    if isinstance(last, (ast.With, ast.AsyncWith)):
+        return _always_ends(last.body)
+    if isinstance(last, ast.Try):
+        bodies = [last.orelse or last.body, *(handler.body for handler in last.handlers)]
+        return _always_ends(last.finalbody) or all(map(_always_ends, bodies))
+    return isinstance(last, (ast.Break, ast.Return, ast.Raise)) or ends_program(body)
+
+
+def _continues(node: ast.AST) -> bool:
+    """Whether a statement contains a ``continue`` of the loop around it."""
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        return any(map(_continues, node.orelse))
+    statements = (child for child in ast.iter_child_nodes(node) if not isinstance(child, (ast.expr, ast.FunctionDef)))
+    return isinstance(node, ast.Continue) or any(map(_continues, statements))
 
 
 def leaves(body: Sequence[ast.stmt]) -> bool:
@@ -134,12 +231,13 @@ def catches(node: ast.expr) -> bool:
     return name in ("suppress", "raises")
 
 
-def sounds_rare(node: ast.expr, test: Value) -> bool:
-    """Whether the names in a condition of which nothing is known say that it holds seldom."""
-    open_ = (
-        isinstance(node, (ast.Compare, ast.BoolOp, ast.Name, ast.Attribute, ast.Call)) and test.kind is not Kind.TENSOR
-    )
-    return open_ and _SELDOM.search(ast.unparse(node)) is not None
+def sounds_rare(node: ast.expr, test: Value) -> int:
+    """Whether the names in a condition say that it holds seldom, 1, or fails seldom, -1."""
+    text = ast.unparse(node)
+    if _FINITE.search(text) is not None:
+        return 1 if isinstance(node, ast.UnaryOp) else -1
+    open_ = isinstance(node, (ast.Compare, ast.BoolOp, ast.Name, ast.Attribute, ast.Call))
+    return int(open_ and test.kind is not Kind.TENSOR and _SELDOM.search(text) is not None)
 
 
 _TRUE = frozenset(

@@ -30,6 +30,7 @@ from torchlint.engine.values import (
     tensor,
 )
 from torchlint.knowledge import forms
+from torchlint.knowledge.following import LOADER
 from torchlint.project.followed import OWN
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class Containers:
 
     def iterate(self, iterable: Value, node: ast.AST) -> None:
         """Note what the loop that was just entered iterates over."""
-        if is_loader(iterable) or self.holds_loader(iterable):
-            self._state.region.over_batches = True
+        known, region = is_loader(iterable) or self.holds_loader(iterable), self._state.region
+        region.named = region.named or (not known and _named_loader(iterable, getattr(node, "iter", node)))
+        region.over_batches = region.over_batches or known or region.named
         self.consume(iterable, node)
 
     def consume(self, iterable: Value, node: ast.AST) -> None:
@@ -309,6 +311,20 @@ def is_loader(value: Value) -> bool:
     if value.kind is Kind.INSTANCE:
         return BATCHES in value.target.fields
     return value.kind is Kind.LOADER or (value.kind is Kind.GENERATOR and value.detail == "loader")
+
+
+def _named_loader(iterable: Value, node: ast.AST) -> bool:
+    """Whether something of which nothing else is known is called a loader, also in ``enumerate(..)`` and the like."""
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        return name not in ("range", "len") and any(_named_loader(iterable, argument) for argument in node.args)
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    name = getattr(node, "attr", getattr(node, "id", ""))
+    return iterable.kind in _OPEN and LOADER.search(name) is not None
+
+
+_OPEN = frozenset({Kind.UNKNOWN, Kind.LIST, Kind.METHOD})
 
 
 def _is_literal(index: ast.expr) -> bool:

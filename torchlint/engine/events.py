@@ -133,6 +133,8 @@ def events_of_files(
             continue
         if one.event.form is forms.RECORDED and one not in recorded:
             continue
+        if state.assumed and state.phase is Phase.INFERENCE:
+            continue  # what only evaluates, if anything calls it
         if path not in sources:
             sources[path] = Source(modules[path].tree)
         place = range_of(node)

@@ -158,12 +158,12 @@ class Expressions:
     # -- comprehensions ----------------------------------------------------------------------------
 
     def _list_comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Value:
-        return self._comprehend(node, scope, lambda inner: self.evaluate(node.elt, inner))
+        return self._comprehend(node, scope, lambda inner: self._branch(node.elt, inner))
 
     def _dict_comprehension(self, node: ast.DictComp, scope: Scope) -> Value:
         def pair(inner: Scope) -> Value:
-            self.evaluate(node.key, inner)
-            return self.evaluate(node.value, inner)
+            self._branch(node.key, inner)
+            return self._branch(node.value, inner)
 
         found = self._comprehend(node, scope, pair)
         return Value(Kind.DICT, element=found.element if found.kind is Kind.LIST else join_all(found.items))
@@ -220,7 +220,7 @@ class Expressions:
         values: list[Value] = []
         try:
             for place, operand in enumerate(node.values):
-                value = self.evaluate(operand, scope)
+                value = self._branch(operand, scope)
                 values.append(value)
                 if place < len(node.values) - 1:
                     self._state.waits(value, operand, scope, forms.CONDITION)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from torchlint.engine.events import Occurrence, events_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Often, Phase
+from torchlint.engine.often import Counts
 from torchlint.engine.state import State
 from torchlint.engine.ways import Ways
 from torchlint.knowledge.forms import BY_LIBRARY, COPY
@@ -32,6 +33,7 @@ def known_of_files(
     state: State, happened: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
     """What is known of each file from the programs alone, without functions that are assumed to be called."""
+    counted = counted_of_files(state, happened, frequency, modules)
     tensors, ways = _tensors(state, frequency), Ways(frequency)
     steps: dict[str, dict[int, tuple[Often, FollowedStep]]] = defaultdict(dict)
     for path, often, step in _steps(ways):
@@ -47,17 +49,28 @@ def known_of_files(
         for module, statements in state.left_out.items():
             unusual[module.path].update((range_of(statement), UNREACHED) for statement in statements)
     return {
-        path: FollowedFile(
-            digest(modules[path].content),
-            tuple(sorted(tensors[path].items())),
-            tuple(step for _, (_, step) in sorted(steps[path].items())),
-            tuple(sorted(unusual[path])),
-            tuple(sorted(feeds[path].values())),
-            reached[path] if reached is not None else None,
+        path: counted.get(path, FollowedFile(digest(modules[path].content)))._replace(
+            tensors=tuple(sorted(tensors[path].items())),
+            steps=tuple(step for _, (_, step) in sorted(steps[path].items())),
+            unusual=tuple(sorted(unusual[path])),
+            feeds=tuple(sorted(feeds[path].values())),
+            reached=reached[path] if reached is not None else None,
             events=tuple(sorted(events.get(path, ()))),
             unfollowed=unfollowed.get(path, Unfollowed()),
         )
-        for path in sorted({*tensors, *steps, *unusual, *feeds, *events, *unfollowed, *(reached or ())})
+        for path in sorted({*tensors, *steps, *unusual, *feeds, *events, *unfollowed, *counted, *(reached or ())})
+    }
+
+
+def counted_of_files(
+    state: State, _: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
+) -> dict[str, FollowedFile]:
+    """How often the code of each file runs, and nothing else of it."""
+    found = Counts(state, Ways(frequency)).of_files()
+    return {
+        path: FollowedFile(digest(modules[path].content), often=often, repeats=repeats)
+        for path, (often, repeats) in found.items()
+        if path in modules
     }
 
 
@@ -100,7 +113,7 @@ def _steps(ways: Ways) -> Iterator[tuple[str, Often, FollowedStep]]:
     for frame in frequency.frames:
         for region in _places(frame, frequency) if not frame.module.library else ():
             often = frequency.of(frame, region)
-            if often.phase is Phase.INFERENCE and region.node in parts:
+            if often.phase is Phase.INFERENCE and (often.assumed or region.node in parts):
                 continue
             if often.phase is not Phase.NONE and (region.kind == "loop" or not often.rare):
                 line = frame.function.node.lineno if region is frame.root else getattr(region.node, "lineno", 0)  # type: ignore[union-attr]

@@ -20,14 +20,15 @@ class Region:
     """A loop, a guard or a context in a frame, or the frame as a whole.
 
     ``rare``: a guard that holds seldom. ``option``: the option without which it does not hold. ``over_batches``: a loop
-    over the batches of a loader. ``acts``: a loop that steps an environment. ``carries``: a loop that passes a tensor
-    on from round to round. ``trains``: a guard that may go backward; ``directly`` if no loop is in between.
-    ``equals``: what a guard compares, and the constant that it is equal to; ``TRAINING`` is the mode of a module.
+    over the batches of a loader, which only its name shows if it is ``named``. ``acts``: a loop that steps an
+    environment. ``carries``: a loop that passes a tensor on from round to round. ``trains``: a guard that may go
+    backward; ``directly`` if no loop is in between. ``equals``: what a guard compares, and the constant that it is
+    equal to; ``TRAINING`` is the mode of a module.
     """
 
     __slots__ = (
-        "acts", "backward", "carries", "directly", "equals", "is_step", "kind", "node", "option", "over_batches",
-        "rare", "trains", "up", "yields",
+        "acts", "backward", "carries", "directly", "equals", "is_step", "kind", "named", "node", "option",
+        "over_batches", "rare", "trains", "up", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -35,7 +36,7 @@ class Region:
     ) -> None:
         self.up, self.kind, self.node, self.rare, self.option = up, kind, node, rare, option
         self.is_step = self.backward = self.over_batches = self.acts = self.yields = self.trains = False
-        self.directly = self.carries = False
+        self.directly = self.carries = self.named = False
         self.equals: tuple[str, object] | None = None
 
     def around(self) -> Iterator[Region]:
@@ -176,8 +177,9 @@ class Frame:
         self.receiver: Object | None = None
         self.entry: tuple[str, int] | None = None  # path and line of the call of the project into a stub
         self.assumed = False  # nothing is known to call it
+        self.guessed = False  # it is called by assumption for nothing but how often its loops run
         self.hot = ""  # stands for the caller of a function that is configured as hot, with its name
-        self.assumes_step = False  # a `forward` that is assumed to run in a step
+        self.assumes_step = "none"  # the phase of the step in which the function is assumed to run
         self.worker = False  # runs in the worker of a loader
         self.quiet = False  # autograd may be off
         self.in_model = False  # a method of a module, or in its forward pass

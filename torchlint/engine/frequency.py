@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.engine.frames import TRAINING, Call, Frame, Region
+from torchlint.engine.frames import TRAINING, Call, Frame, Region, callees
 
 if TYPE_CHECKING:
     pass
@@ -58,9 +58,8 @@ class Often(NamedTuple):
 class Frequency:
     """Solves the frequency of every frame."""
 
-    def __init__(self, frames: Iterable[Frame], *, on_accelerator: bool) -> None:
+    def __init__(self, frames: Iterable[Frame]) -> None:
         self.frames = list(dict.fromkeys(frames))
-        self._on_accelerator = on_accelerator
         self._callers: dict[Frame, list[tuple[Frame, Region]]] = defaultdict(list)
         for frame in self.frames:
             for call in frame.calls:
@@ -179,8 +178,10 @@ class Frequency:
 
     def infers(self, frame: Frame, region: Region) -> bool:
         """Whether a loop without ``backward`` is a step: over a loader, or around calls of a model."""
-        if region.over_batches:
-            return True
+        return region.over_batches or self.computes(frame, region)
+
+    def computes(self, frame: Frame, region: Region) -> bool:
+        """Whether a loop calls a model."""
         models = any(kind == "model" and place.loop() is region for kind, place in frame.marks)
         calls = (call for call in frame.calls if call.region.loop() is region)
         return models or any(call.callee in self._computing or self._streams(call) for call in calls)
@@ -244,11 +245,14 @@ class Frequency:
             return Phase.NONE  # part of a step of training
         if frame.in_model and base.phase is Phase.INFERENCE and not (loop.over_batches or loop.carries):
             return Phase.NONE  # layers are part of a step
-        return Phase.INFERENCE if self.infers(frame, loop) else Phase.NONE
+        fetches = any(kind == "fetch" and place.loop() is loop for kind, place in frame.marks)
+        return Phase.INFERENCE if fetches or self.infers(frame, loop) else Phase.NONE
 
     def _spread(self) -> None:
         """From callers to callees, until nothing happens more often."""
         todo = deque(self.frames)
+        known = callees(frame for frame in self.frames if not frame.guessed and not self._callers[frame])
+        self._states.update({frame: Often(assumed=True) for frame in self.frames if frame not in known})
         for frame in self.frames:
             if frame.assumed:
                 self._states[frame] = self._assumed(frame)
@@ -266,8 +270,7 @@ class Frequency:
                     todo.append(call.callee)
 
     def _assumed(self, frame: Frame) -> Often:
-        steps = frame.assumes_step and self._on_accelerator
-        return Often(Phase.TRAINING if steps else Phase.NONE, assumed=True)
+        return Often(Phase(frame.assumes_step), assumed=True)
 
 
 def _set_directly(region: Region) -> None:
@@ -307,7 +310,7 @@ def _is_usual(region: Region) -> bool:
 def _are_epochs(region: Region | None) -> None:
     """Loops around a loop over a loader are no steps."""
     for around in region.around() if region is not None else ():
-        if around.kind == "loop" and not around.over_batches:
+        if around.kind == "loop" and (around.named or not around.over_batches):
             around.is_step = False
 
 

@@ -24,7 +24,18 @@ _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
 _COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
 _TRAINING = (
-    *(b"backward(", b"def forward(", b"def training_step", b"def compute_loss", b"Optimizer)"),
+    *(
+        b"oader",
+        b"def __getitem__(",
+        b"collate",
+        b"_step(",
+        b".step(",
+        b"backward(",
+        b"def forward(",
+        b"def training_step",
+        b"def compute_loss",
+        b"Optimizer)",
+    ),
     *(name.encode() for name in sorted(known.CALLED_IN_STEPS)),
 )
 
@@ -81,13 +92,22 @@ class Roots:
             patches = root.function in patched  # a method of a module of a library, which calls it
             if root.stepped and (patches or not self._is_reached(root) or not trains):
                 self._enter(root, stepped=True)
+        self._others(roots)
 
-    def _enter(self, root: Root, *, stepped: bool) -> None:
+    def _others(self, roots: Sequence[Root]) -> None:
+        """What repeats something, or what loaders and frameworks call in every step, going by its name."""
+        for root in roots:
+            name = root.function.name
+            hot = root.class_ is not None and name in known.CALLED_FOR_BATCHES
+            if not self._is_reached(root) and (hot or name in known.COLLATING or _repeats(root.function.node)):
+                self._enter(root, stepped=hot, guessed=True)
+
+    def _enter(self, root: Root, *, stepped: bool, guessed: bool = False) -> None:
         function = root.function
         if self._state.work >= self._state.total:
             self._state.cut[function.scope.module].add(function.node)
         else:
-            self._within(_ONE_ROOT, function, partial(self._assume, root, stepped=stepped))
+            self._within(_ONE_ROOT, function, partial(self._assume, root, stepped=stepped, guessed=guessed))
 
     def _within(self, share: float, what: Function | Module, act: Callable[[], object]) -> None:
         module, node = (what, what.tree) if isinstance(what, Module) else (what.scope.module, what.node)
@@ -242,7 +262,7 @@ class Roots:
             layers += [layer] if layer else []
         return layers[::-1]
 
-    def _assume(self, root: Root, *, stepped: bool) -> None:
+    def _assume(self, root: Root, *, stepped: bool, guessed: bool) -> None:
         """Enter a function with assumed arguments."""
         function, module = root.function, root.function.scope.module
         args: list[Value] = []
@@ -252,10 +272,17 @@ class Roots:
                 return
             args.append(made)
         frame = self._state.new_frame(module, "<assumed>")
-        frame.assumed, frame.assumes_step = True, stepped
+        frame.worker = function.name in known.COLLATING or (
+            root.class_ is not None and function.name in known.CALLED_FOR_SAMPLES
+        )
+        frame.assumed, frame.guessed = True, guessed
+        if stepped and not frame.worker:
+            frame.assumes_step = "inference" if function.name in known.EVALUATING else "training"
+        self._state.worker = frame.worker
         with self._state.at(frame):
             args += [
-                self._argument(arg, function, stepped or root.computes) for arg in _required(function)[len(args) :]
+                self._argument(arg, function, (stepped or root.computes) and not guessed)
+                for arg in _required(function)[len(args) :]
             ]
             self._engine.calls.invoke(function, args, {}, function.node)
 

@@ -66,6 +66,7 @@ class State:
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
+        self.stores: list[str] = []  # the fields that were set, one after the other
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -211,6 +212,7 @@ class State:
         ):
             value = Value(Kind.NUMBER, option=value.option) if not value.option else value
         before = owner.fields.get(name)
+        self.stores.append(name)
         if before is value:
             return
         self._log.append((owner, name, before))

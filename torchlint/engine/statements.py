@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,12 +13,14 @@ from torchlint.engine.conditions import (
     ends_program,
     equality,
     fills,
+    fills_after,
     leaves,
     may_repeat,
     moves_itself,
     off,
     seldom_flags,
     sounds_rare,
+    tested_fields,
     truth,
 )
 from torchlint.engine.frames import NO_GRADIENTS, Class, Function, Object, Scope
@@ -26,7 +28,7 @@ from torchlint.engine.imports import Imports
 from torchlint.engine.operations import operate
 from torchlint.engine.state import Left, Raised, Returned
 from torchlint.engine.union import join, join_all, key
-from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Kind, Value
+from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Counted, Kind, Value
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module, is_main_guard
 
@@ -52,22 +54,33 @@ class Statements:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
         self._imports = Imports(engine)
+        self._counted: dict[ast.AST | None, list[str]] = {}
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
         """Statements in order; what follows ``if test: continue`` is guarded by ``not test``."""
         saved = self._state.region
         try:
-            for statement in body:
+            for number, statement in enumerate(body, 1):
                 if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
                     self._state.spend()  # as a docstring does not
                 self._state.ran[statement][self._state.region] = self._state.frame
                 follow = _FOLLOW.get(type(statement))
                 rest = follow(self, statement, scope) if follow is not None else None
                 if rest is not None:
-                    after = self._state.enter("guard", statement, "after", rare=rest.rare, option=rest.option)
+                    below = isinstance(statement, ast.If) and self._fills_below(statement, body[number:], scope)
+                    rare = rest.rare or below
+                    after = self._state.enter("guard", statement, "after", rare=rare, option=rest.option)
                     after.equals = rest.equals
         finally:
             self._state.region = saved
+
+    def _fills_below(self, node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> bool:
+        return fills_after(node, rest, self._loop, _own(scope))
+
+    @property
+    def _loop(self) -> ast.AST | None:
+        loop = self._state.region.loop()
+        return loop.node if loop is not None else None
 
     def load(self, module: Module) -> None:
         """Follow the body of a module, without the part that only runs if it is the program."""
@@ -170,12 +183,13 @@ class Statements:
     def _if_(self, node: ast.If, scope: Scope) -> Branch | None:
         test = self._engine.evaluate(node.test, scope)
         self._state.waits(test, node.test, scope, forms.CONDITION)
-        outcome = truth(test)
+        outcome, filling = truth(test), fills(node, self._loop, _own(scope))
         if outcome is not None:
-            self._decided(node, scope, outcome)
-            return None
-        rare = fills(node, scope) or ends_program(node.body) or (not test.option and sounds_rare(node.test, test))
-        rarely = test.rarely or int(rare)
+            self._decided(node, scope, holds=outcome, rare=outcome and filling)
+            return Branch(()) if not outcome and leaves(node.body) else None
+        rare = filling or ends_program(node.body)
+        rarely = test.rarely or int(rare) or (0 if test.option else sounds_rare(node.test, test))
+        rarely = rarely or -int(test.detail is Counted.REMAINDER)  # if step % n:
         branches = [
             Branch(node.body, rarely > 0, off(test, True), equality(node.test, True)),
             Branch(node.orelse, rarely < 0, off(test, False), equality(node.test, False)),
@@ -186,17 +200,23 @@ class Statements:
             return None
         return branches[1] if ends[0] else branches[0]
 
-    def _decided(self, node: ast.If, scope: Scope, outcome: bool) -> None:
+    def _decided(self, node: ast.If, scope: Scope, *, holds: bool, rare: bool) -> None:
         """Follow the branch that is taken; one that an earlier round of a loop took instead is taken once."""
-        other = self._state.frame.regions.get((self._state.region, node, "guard", int(outcome)))
+        other = self._state.frame.regions.get((self._state.region, node, "guard", int(holds)))
         if other is not None and self._state.frame.loops:
             other.rare = True
-        with self._state.inside("guard", node, int(not outcome), rare=outcome and fills(node, scope)):
-            self.block(node.body if outcome else node.orelse, scope)
+        fields = tested_fields(node.test) if holds else set()
+        stored = len(self._state.stores)
+        with self._state.inside("guard", node, int(not holds), rare=rare) as region:
+            try:
+                self.block(node.body if holds else node.orelse, scope)
+            finally:
+                region.rare = region.rare or not fields.isdisjoint(self._state.stores[stored:])
 
     def _alternatives(self, node: ast.AST, branches: Sequence[Branch], scope: Scope) -> None:
         """Follow each from the same state, and join the states of those that go on."""
         before, since = dict(scope.names), self._state.changes
+        fields = tested_fields(node.test) if isinstance(node, ast.If) else set()
         outcomes: list[dict[str, Value]] = []
         seldom: list[bool] = []
         writes: list[dict[tuple[Object, str], Value]] = []
@@ -204,7 +224,7 @@ class Statements:
         for number, branch in enumerate(branches):
             scope.names.clear()
             scope.names.update(before)
-            goes_on = True
+            goes_on, stored = True, len(self._state.stores)
             with self._state.inside("guard", node, number, rare=branch.rare, option=branch.option) as region:
                 region.equals = branch.equals
                 try:
@@ -216,6 +236,7 @@ class Statements:
                     goes_on = False
                 except Left:
                     goes_on = False
+            region.rare = region.rare or (number == 0 and not fields.isdisjoint(self._state.stores[stored:]))
             changed = self._state.undo(since)
             if goes_on:
                 writes.append(changed)
@@ -248,8 +269,10 @@ class Statements:
         def begin() -> None:
             self._engine.assign(node.target, self._engine.containers.element(iterable, node.iter, scope), scope)
 
-        with self._state.inside("loop" if may_repeat(node.body) else "once", node):
+        with self._state.inside("loop" if may_repeat(node.body) else "once", node) as region:
             self._engine.containers.iterate(iterable, node)
+            if region.kind == "once" and region.over_batches:
+                self._state.mark("fetch")
             self._rounds(node.body, scope, begin)
         self._otherwise(node.orelse, scope)
 
@@ -265,6 +288,9 @@ class Statements:
         """Follow the body until nothing changes, at most twice; it may also not run at all."""
         before, region = dict(scope.names), self._state.region
         self._state.frame.loops += 1
+        for name in self._counters(region.node):
+            if name in scope.names and scope.names[name].kind is Kind.CONSTANT:
+                scope.names[name] = COUNTER
         try:
             for _ in range(_ROUNDS):
                 compared = self._state.frame.loops < _NESTED
@@ -283,6 +309,14 @@ class Statements:
         finally:
             self._state.frame.loops -= 1
         _merge(scope, before)
+
+    def _counters(self, loop: ast.AST | None) -> list[str]:
+        """The variables to which a loop adds a number in some of its rounds."""
+        if loop is None or loop not in self._counted:
+            added = (part for part in ast.walk(loop) if isinstance(part, ast.AugAssign)) if loop is not None else ()
+            numbers = [each.target for each in added if isinstance(each.value, ast.Constant)]
+            self._counted[loop] = [target.id for target in numbers if isinstance(target, ast.Name)]
+        return self._counted[loop]
 
     def _otherwise(self, body: Sequence[ast.stmt], scope: Scope) -> None:
         with suppress(Left):
@@ -353,6 +387,11 @@ class Statements:
         self._state.undo(since)
         scope.names.clear()
         scope.names.update(before)
+
+
+def _own(scope: Scope) -> Collection[str]:
+    """The variables of a function that it does not share with the file."""
+    return scope.names.keys() - scope.of_module if scope.function is not None else ()
 
 
 def _merge(scope: Scope, other: dict[str, Value]) -> None:

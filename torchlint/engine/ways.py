@@ -93,6 +93,11 @@ class Ways:
         marked = (f for f in solved.frames if any(kind == "decode" for kind, _ in f.marks))
         return solved.closure([*loops, *marked], anywhere)
 
+    def computes(self, frame: Frame, region: Region) -> bool:
+        """Whether a model is called in the loop that makes the steps in which a region runs."""
+        steps = ((here, loop) for here, _, loop in self._outwards(frame, region) if loop is not None)
+        return any(self.frequency.computes(*step) for step in steps)
+
     def step_of(self, frame: Frame, region: Region) -> Region | None:
         """The loop that makes the steps in which a region of a frame runs."""
         return next((loop for *_, loop in self._outwards(frame, region) if loop is not None), None)

@@ -30,6 +30,14 @@ BACKWARD = frozenset("backward manual_backward scale".split())
 STEPPED = frozenset(
     "forward training_step compute_loss on_train_batch_end on_train_batch_start training_step_end shared_step".split()
 )
+# Methods and functions that workers of loaders call for every sample or batch, and methods that trainers of all kinds
+# call for every batch, also of an evaluation.
+CALLED_FOR_SAMPLES = frozenset("__getitem__ __next__".split())
+COLLATING = frozenset("collate_fn collate collate_batch".split())
+EVALUATING = frozenset("validation_step test_step predict_step".split())
+CALLED_FOR_BATCHES = (
+    EVALUATING | CALLED_FOR_SAMPLES | frozenset("forward training_step compute_loss optimize_parameters".split())
+)
 # Classes of libraries whose instances are called for every token that a model generates.
 CALLED_IN_STEPS = frozenset("StoppingCriteria LogitsProcessor LogitsWarper".split())
 # Functions of libraries that do not call the functions that they get while they run.

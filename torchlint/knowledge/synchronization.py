@@ -1,4 +1,4 @@
-"""Operations that synchronize with the device, and conditions under which code rarely runs.
+"""Operations that synchronize with the device.
 
 Sources: PyTorch performance tuning guide; Lightning, "Speed up model training"; NVIDIA, "Sync-free PyTorch".
 """
@@ -44,27 +44,6 @@ CHECKING_ANYWAY = frozenset(
 # Their methods that check the argument.
 CHECKING_METHODS = frozenset({"log_prob", "cdf", "icdf"})
 
-# Words in conditions that are rarely true.
-SELDOM_WORDS = frozenset(
-    "debug verbose debugging nan isnan isinf overflow profile profiling done dones finished".split()
-)
-SELDOM_PHRASES = tuple(
-    "should_log log_now do_log is_log should_print log_step should_save should_eval should_report print_now time_to "
-    "to_log log_this need_log last_batch is_last should_sync save_now should_run".split()
-)
-SELDOM_CALLS = frozenset(
-    "isnan isinf is_nan every_n_iters every_n every is_in_onnx_export is_tracing is_exporting".split()
-)
-FREQUENT_CALLS = frozenset("isfinite is_finite".split())
-CLOCKS = frozenset(
-    {"time.time", "time.perf_counter", "time.monotonic", "timeit.default_timer", "datetime.datetime.now"}
-)
-COUNTERS = frozenset(
-    "i j k n t step steps iter iters iteration iterations idx index batch_idx batch_id i_batch it itr count counter "
-    "global_step n_iter batch_i batches_done iter_num nb ni bi episode num_iter cur_iter total_steps step_num".split()
-)
-PROFILERS = frozenset({"torch.profiler.profile", "torch.autograd.profiler.profile"})
-
 # Words in names of callables from tensors to tensors: modules, losses, metrics, reductions.
 CALLABLE_WORDS = frozenset(
     "model net network module criterion generator discriminator encoder decoder netg netd backbone classifier policy "
@@ -89,8 +68,6 @@ ACTION_FUNCTIONS = frozenset(
 )
 # Methods that iterate over parameters.
 PARAMETER_METHODS = frozenset("parameters named_parameters buffers named_buffers".split())
-# What `float` makes infinity of.
-INFINITIES = ("inf", "infinity", "+inf")
 # Endings of the names of modules.
 MODULE_ENDINGS = ("model", "module", "network", "_net")
 # Framework methods whose arguments are already on the device.

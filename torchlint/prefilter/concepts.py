@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
+from torchlint.knowledge.following import CALLED_FOR_BATCHES, COLLATING
 from torchlint.knowledge.frameworks import PACKAGES, RUNNER_NAMES
-from torchlint.knowledge.heat import HOT_NAMES, STEP_METHODS
+from torchlint.knowledge.heat import STEP_METHODS
 from torchlint.knowledge.portability import (
     CUDA_PACKAGES,
     DEVICE_NAME,
@@ -70,7 +71,7 @@ COMPUTES = any_of(BACKWARD, all_of(TORCH, identifiers("item tolist")))
 # Steps that a report should mention: those on an accelerator, or with a backward pass.
 REPEATS_STEPS = all_of(STEPS, any_of(ON_ACCELERATOR, BACKWARD))
 # Something may run in every step: a training step, or a function that frameworks call in every step.
-HOT = any_of(STEPS, identifiers(*HOT_NAMES))
+HOT = any_of(STEPS, identifiers(*CALLED_FOR_BATCHES, *COLLATING))
 # A constructor of tensors gets another name, so that calls of it cannot be told from the text.
 _CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
 RENAMED_CONSTRUCTOR = any_of(

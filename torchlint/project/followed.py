@@ -34,6 +34,9 @@ SAMPLING = "sampling"
 BATCHES = ("batch", "pinned", "pageable")  # what events copy
 # The phase of a step of inference beside a training, as opposed to what the program is run for.
 EVALUATION = "evaluation"
+WITHOUT_MODEL = "batches"  # the phase of a step that neither trains nor calls a model
+NO_TRAINING = ("inference", WITHOUT_MODEL)
+ONCE = "once"
 # The phase of a step in which a whole sequence is decoded or sampled.
 REQUEST = "request"
 # Where the configuration declares the step; before the name of its function, in the way from there.
@@ -171,6 +174,36 @@ class FollowedEvent(NamedTuple):
         return [name for *_, name in self.way] == ["step"]
 
 
+class FollowedOften(NamedTuple):
+    """How often code in a range runs at most, if that is not as often as what is around it.
+
+    ``rate`` is ``once``, ``epoch`` for what runs between steps or seldom, ``step``, or ``element`` for what runs
+    several times in a step; ``phase`` is that of the step: ``training``, ``inference``, ``batches`` if it calls no
+    model, ``sampling`` or ``hot``. ``rare``: only a condition that holds seldom lets it run. ``by``: what makes
+    the step, a ``loop``, the ``caller`` of the function that it is in, of which nothing is known, or that of another
+    function that calls it (``assumed``).
+    """
+
+    place: Range
+    rate: str
+    phase: str = ""
+    rare: bool = False
+    by: str = ""
+
+
+class FollowedRepeat(NamedTuple):
+    """A loop, by its range, or by that of what a comprehension iterates over; or a function that goes backward.
+
+    ``steps``: each round is a step. ``batches``: it iterates over a loader. ``trains``: something in it goes backward
+    or makes a step of an optimizer.
+    """
+
+    place: Range
+    steps: bool
+    batches: bool
+    trains: bool
+
+
 class Unfollowed(NamedTuple):
     """What of a file was not followed to the end, because the limit of the work was reached.
 
@@ -190,7 +223,8 @@ class FollowedFile(NamedTuple):
     option that is off by default, with the reason in words. ``feeds``: loaders of the file whose batches are copied.
     ``reached``: the lines of the functions that the programs of the project get to; None if there is no program with a
     step. ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the
-    file was left out. ``content`` is a digest of what was followed: positions mean nothing for another content.
+    file was left out. ``often``: how often its code runs, from the outside in; ``repeats``: its loops, and the
+    functions that train. ``content`` is a digest of what was followed: positions mean nothing for another content.
     """
 
     content: str = ""
@@ -202,10 +236,12 @@ class FollowedFile(NamedTuple):
     options: tuple[tuple[str, bool | int | float | str], ...] = ()
     events: tuple[FollowedEvent, ...] = ()
     unfollowed: Unfollowed = Unfollowed()
+    often: tuple[FollowedOften, ...] = ()
+    repeats: tuple[FollowedRepeat, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        known = (self.tensors, self.steps, self.unusual, self.feeds, self.options, self.events)
+        known = (self.tensors, self.steps, self.unusual, self.feeds, self.options, self.events, self.often)
         return self.reached is not None or any(known) or self.unfollowed != Unfollowed()
 
     @property
@@ -275,6 +311,8 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
             if moves(event.place) and lines.keys() >= set(event.statement)
         ),
         known.unfollowed,
+        tuple(often._replace(place=there(often.place)) for often in known.often if moves(often.place)),
+        tuple(each._replace(place=there(each.place)) for each in known.repeats if moves(each.place)),
     )
 
 

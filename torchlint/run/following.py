@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from torchlint.run.cache import Cache
 
 # Without any of these words there is no step to follow; a file with all of the others may run a model.
-_STEPS = (b"backward(", b"def training_step", b"def compute_loss", b"DataLoader", b"def forward(", b"Trainer(")
+_STEPS = (
+    *(b"backward(", b"_step(", b".step(", b"compute_loss", b"oader", b"forward(", b"Trainer("),
+    *(b"def __getitem__(", b"def __next__(", b"collate"),
+)
 _RUNS = (b"torch", b"device")
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range, Unfollowed
+from torchlint.project.followed import (
+    FollowedEvent,
+    FollowedFeed,
+    FollowedFile,
+    FollowedOften,
+    FollowedRepeat,
+    FollowedStep,
+    Range,
+    Unfollowed,
+)
 
 _Place = tuple[int, int, int, int]
 _Way = list[tuple[str, int, str]]
@@ -17,22 +26,29 @@ _Option = tuple[str, bool | float | str]
 _Steps = list[tuple[int, str, _Way]]
 _Lines = list[int] | None
 _Cut = tuple[bool, int]
+_Often = tuple[_Place, str, str, bool, str]
+_Repeat = tuple[_Place, bool, bool, bool]
 # What is followed of a file: its path and the fields of a FollowedFile.
 PACKED = tuple[
-    str, str, _Texts, _Steps, _Texts, list[_Feed], _Lines, list[_Option], list[_Event], _Cut
+    str, str, _Texts, _Steps, _Texts, list[_Feed], _Lines, list[_Option], list[_Event], _Cut, list[_Often],
+    list[_Repeat]
 ]  # fmt: skip
 
 
 def unpacked(packed: list[Any]) -> FollowedFile:
     """What is known of a file, from what was stored of it."""
-    content, tensors, steps, unusual, feeds, reached, options, events, unfollowed = packed
+    content, tensors, steps, unusual, feeds, reached, options, events, unfollowed, often, repeats = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     fed = tuple(FollowedFeed((a, b, c, d), *rest) for (a, b, c, d), *rest in feeds)
     lines = tuple(reached) if reached is not None else None
     ranges = _ranges(tensors), tuple(found), _ranges(unusual)
     given = tuple((name, value) for name, value in options)
     happened = tuple(map(_event, events))
-    return FollowedFile(content, *ranges, fed, lines, given, happened, Unfollowed(*unfollowed))
+    counted = (
+        tuple(FollowedOften((a, b, c, d), *rest) for (a, b, c, d), *rest in often),
+        tuple(FollowedRepeat((a, b, c, d), *rest) for (a, b, c, d), *rest in repeats),
+    )
+    return FollowedFile(content, *ranges, fed, lines, given, happened, Unfollowed(*unfollowed), *counted)
 
 
 def _event(packed: list[Any]) -> FollowedEvent:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import literal
-from torchlint.analysis.syntax.walk import children, test_of
+from torchlint.analysis.syntax.walk import test_of
 
 StateT = TypeVar("StateT")
 LOOPS = (cst.For, cst.While)
@@ -280,25 +280,6 @@ def never_falls_through(suite: cst.BaseSuite, qualified: Callable[[cst.CSTNode],
             return True
         elif isinstance(statement, cst.With) and never_falls_through(statement.body, qualified):
             return True
-    return False
-
-
-def may_repeat(loop: cst.For | cst.While, qualified: Callable[[cst.CSTNode], str | None]) -> bool:
-    """Whether the body of a loop may run more than once: it does not always end with ``break`` or ``return``."""
-    return not never_falls_through(loop.body, qualified) or any(map(_continues, loop.body.body))
-
-
-def _continues(statement: cst.CSTNode) -> bool:
-    """Whether a statement contains a ``continue`` of the enclosing loop."""
-    stack = [statement]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, cst.Continue):
-            return True
-        if isinstance(node, LOOPS):
-            stack += [node.orelse] if node.orelse is not None else []
-        elif isinstance(node, _HOLDING) and not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-            stack += children(node)
     return False
 
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.project.followed import made_by
+from torchlint.project.followed import ONCE, FollowedOften, made_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from torchlint.analysis.syntax.positions import Positions
-    from torchlint.project.followed import FollowedEvent, FollowedFeed, FollowedFile, FollowedStep, Range
+    from torchlint.project.followed import (
+        FollowedEvent,
+        FollowedFeed,
+        FollowedFile,
+        FollowedRepeat,
+        FollowedStep,
+        Range,
+    )
 
 
 class Seen(NamedTuple):
@@ -20,6 +28,23 @@ class Seen(NamedTuple):
 
     node: cst.BaseExpression
     event: FollowedEvent
+
+
+_NEVER = FollowedOften((0, 0, 0, 0), ONCE)
+
+
+def _flat(nested: Sequence[FollowedOften]) -> tuple[list[FollowedOften], list[tuple[int, int]]]:
+    """What holds from each of some positions on, of ranges within one another, from the outside in."""
+    found: list[tuple[tuple[int, int], FollowedOften]] = []
+    open_ = [_NEVER]
+    for often in nested:
+        while len(open_) > 1 and open_[-1].place[2:] <= often.place[:2]:
+            found.append((open_.pop().place[2:], open_[-1]))
+        open_.append(often)
+        found.append((often.place[:2], often))
+    while len(open_) > 1:
+        found.append((open_.pop().place[2:], open_[-1]))
+    return [often for _, often in found], [start for start, _ in found]
 
 
 class FollowedNodes:
@@ -36,6 +61,8 @@ class FollowedNodes:
         self._returning = [event.place for event in known.events if event.is_round_trip]
         self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}
+        self._often, self._starts = _flat(known.often)
+        self._repeats = {each.place: each for each in known.repeats}
         self.options = known.options  # of programs, that the configuration gives values
 
     def tensor(self, node: cst.CSTNode) -> str | None:
@@ -99,6 +126,19 @@ class FollowedNodes:
         """The path and the line of the loop that makes the steps in which a function runs, where that is known."""
         found = self.step(place) if isinstance(place, cst.FunctionDef) else None
         return made_by(found.way) if found is not None else None
+
+    def often(self, node: cst.CSTNode) -> FollowedOften:
+        """How often a node runs, and in which step."""
+        if not self._starts:
+            return _NEVER
+        if isinstance(node, (cst.IndentedBlock, cst.SimpleStatementSuite)):
+            node = node.body[0]
+        found = bisect_right(self._starts, self._positions().range(node)[:2])
+        return self._often[found - 1] if found else _NEVER
+
+    def repeat(self, place: cst.CSTNode) -> FollowedRepeat | None:
+        """What a loop repeats, or whether a function trains; None if nothing is known of it."""
+        return self._repeats.get(self._positions().range(place)) if self._repeats else None
 
     def unusual(self, node: cst.CSTNode) -> str | None:
         """Why a normal run does not get to a node, in words; None if it does, or if that is not known."""

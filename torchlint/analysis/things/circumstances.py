@@ -13,11 +13,11 @@ from torchlint.analysis.scopes.guards import Guard, implied
 from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.syntax.walk import descendants, wording
 from torchlint.analysis.things.options import Options
-from torchlint.analysis.things.step import Step
 from torchlint.analysis.values.semantics.devices import is_device_name
 from torchlint.model import Heat
 from torchlint.program.world import otherwise
-from torchlint.project.followed import ONE_LENGTH
+from torchlint.project.followed import ASSUMED as ASSUMED_STEP
+from torchlint.project.followed import NO_TRAINING, ONE_LENGTH
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
@@ -66,18 +66,10 @@ class Circumstances:
 
     def _is_assumed(self, node: cst.CSTNode) -> bool:
         """Whether nothing but an assumption says that the function around a node runs in every step."""
-        heat = self._module.heat_analysis
-        return heat.enclosing_step(node) in heat.assumed
+        return self._module.followed.often(node).by == ASSUMED_STEP
 
     def _evaluation(self, node: cst.CSTNode) -> str | None:
-        place = self._module.heat_analysis.enclosing_step(node)
-        followed = self._module.followed.step(place)
-        if followed is not None and followed.phase == "inference":
-            return _EVALUATION
-        if self._module.heat(node).rank < Heat.STEP.rank or self._module.every_step(node):
-            return None
-        trains = Step(self._module, place).trains
-        return None if trains else _EVALUATION
+        return _EVALUATION if self._module.followed.often(node).phase in NO_TRAINING else None
 
     # -- options that are off ----------------------------------------------------------------------
 

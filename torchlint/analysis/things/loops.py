@@ -33,7 +33,7 @@ def _recognized(module: SourceModule) -> Iterator[tuple[int, int, str]]:
 def _kind(module: SourceModule, source: cst.CSTNode) -> str:
     if isinstance(source, cst.FunctionDef):
         return STEP_METHODS.get(source.name.value, "training")
-    heat, followed = module.heat_analysis, module.followed.step(source)
-    if heat.trains(source) or (followed is not None and followed.phase == "training"):
+    phase = module.followed.often(getattr(source, "body", source)).phase
+    if phase == "training" or module.heat_analysis.trains(source):
         return "training"
-    return "evaluation" if heat.evaluates(source) else "batches"
+    return "evaluation" if phase == "inference" else "batches"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.heat.heat import COMPREHENSIONS
-from torchlint.analysis.heat.rounds import rounds
+from torchlint.analysis.repetition import COMPREHENSIONS
+from torchlint.analysis.rounds import rounds
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, literal, positional
 from torchlint.analysis.syntax.walk import descendants
@@ -56,7 +56,7 @@ class Growths:
             return None
         starts = before or inside
         carrying = [loop, *(one for one in loops[1:] if not any(self._is_below(b.node, one) for b in starts))]
-        if any(isinstance(one, cst.For) and self._heat.iterates_batches(one.iter) for one in carrying):
+        if any(isinstance(one, cst.For) and self._heat.iterates_batches(one) for one in carrying):
             return Growth(name, long=True)
         return Growth(name, long=False) if any(map(self._may_be_long, carrying)) else None
 

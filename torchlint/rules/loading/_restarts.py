@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.heat.rounds import rounds
+from torchlint.analysis.rounds import rounds
 from torchlint.analysis.syntax.calls import method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.things.loading.loader import DataLoaders, Loader

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.heat.rounds import rounds
+from torchlint.analysis.rounds import rounds
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import argument, keyword, literal, method, positional, receiver
 from torchlint.analysis.values.lattice import Kind
@@ -86,7 +86,7 @@ class KeptGraphs:
         count = rounds(self._module, loop)
         if count is not None and count <= _FEW:
             return True
-        if isinstance(loop, cst.For) and self._heat.iterates_batches(loop.iter):
+        if isinstance(loop, cst.For) and self._heat.iterates_batches(loop):
             return False
         return not any(map(self._makes_step, self._module.within(loop.body, cst.Call)))
 

@@ -103,7 +103,7 @@ class Debugging:
         if not isinstance(with_, cst.With):
             return False
         if self._module.heat(with_).rank >= Heat.STEP.rank:
-            return self._heat.trains(with_)
+            return self._module.followed.often(with_.body).phase == "training"
         return self._has_training_loop(with_.body)
 
     def environment(self, name: cst.SimpleString) -> Setting | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.heat.heat import COMPREHENSIONS
+from torchlint.analysis.repetition import COMPREHENSIONS
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import keyword, literal, method
 from torchlint.analysis.syntax.walk import children

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.heat.heat import COMPREHENSIONS
+from torchlint.analysis.repetition import COMPREHENSIONS
 from torchlint.analysis.scopes.bindings import dotted
 from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.values.lattice import Device, Kind

@@ -15,7 +15,9 @@ from torchlint.analysis.things.loading.batch_flow import BatchFlow
 from torchlint.analysis.things.loading.batch_uses import BATCH, Tracking
 from torchlint.analysis.things.loading.host_copies import is_copied
 from torchlint.analysis.things.loading.loader import DataLoaders
+from torchlint.analysis.values.lattice import Kind
 from torchlint.knowledge import frameworks
+from torchlint.knowledge.heat import LOADER_WORDS
 from torchlint.model import Heat
 
 if TYPE_CHECKING:
@@ -148,18 +150,30 @@ class Batches:
         for kind in (cst.For, cst.CompFor):
             loops: list[cst.For | cst.CompFor] = self._module.nodes_of(kind)
             for loop in loops:
-                if heat.iterates_batches(loop.iter) and not self._on_device(loop.iter):
+                if heat.iterates_batches(loop) and not self._on_device(loop.iter):
                     yield Source(loop, loop.iter, heat.may_run_again(loop)), self._is_enumerate(loop.iter)
 
     def _fetches(self) -> Iterator[Source]:
         """The calls of ``next`` on loaders."""
-        heat = self._module.heat_analysis
         for call in self._module.nodes_of(cst.Call, frozenset(("next", "__next__"))):
             builtin = self._module.qualified(call.func) == "builtins.next" and bool(call.args)
             iterable = call.args[0].value if builtin else receiver(call)
             named = builtin or method(call) in ("next", "__next__")
-            if named and iterable is not None and heat.iterates_batches(iterable) and not self._on_device(iterable):
+            if named and iterable is not None and self._gives_batches(iterable) and not self._on_device(iterable):
                 yield Source(call, iterable, self._is_repeated(call))
+
+    def _gives_batches(self, iterable: cst.CSTNode, depth: int = 4) -> bool:
+        """Whether an iterator is that of a loader, by its value or the name of the loader."""
+        if self._module.value(iterable).kind is Kind.LOADER:
+            return True
+        if (dotted(iterable) or "").rpartition(".")[2].lower().endswith(LOADER_WORDS):
+            return True
+        found: Iterable[cst.CSTNode | None] = ()
+        if isinstance(iterable, cst.Call):
+            found = (argument.value for argument in iterable.args)
+        elif isinstance(iterable, cst.Name):
+            found = (b.value for b in self._module.definitions(iterable) if isinstance(b.value, (cst.Call, cst.IfExp)))
+        return depth > 0 and any(each is not None and self._gives_batches(each, depth - 1) for each in found)
 
     def _is_repeated(self, call: cst.Call) -> bool:
         """Whether a call is in a loop, or in a function that the file calls in every step."""
