@@ -186,7 +186,7 @@ def test_methods_that_frameworks_call_and_loops_over_batches_count(capsys: pytes
     found = understood(capsys, module=module, steps=steps)["loops"]
     assert [(loop["path"], loop["line"], loop["kind"]) for loop in found] == [
         ("module.py", 6, "training"),
-        ("steps.py", 11, "batches"),
+        ("steps.py", 11, "evaluation"),
     ]
 
 
