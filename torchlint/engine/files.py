@@ -208,13 +208,15 @@ def _unusual(state: State, frequency: Frequency, modules: Mapping[str, Module]) 
     for path, module in modules.items():
         if module.loaded:
             found[path].update(_in_block(module.tree.body, state, frequency, whole=False))
-    known: dict[ast.FunctionDef | ast.AsyncFunctionDef, str] = {}
+    known: dict[ast.FunctionDef | ast.AsyncFunctionDef, tuple[str, bool]] = {}
     for frame in frequency.frames:
         node = frame.function.node if frame.function is not None and not frame.module.library else None
-        if node is not None and not isinstance(node, ast.Lambda) and not frequency.of(frame, frame.root).assumed:
-            known[node] = frame.module.path
-    for node, path in known.items():
-        found[path].update(_in_block(node.body, state, frequency, whole=node not in state.partial))
+        if node is not None and not isinstance(node, ast.Lambda):
+            assumed = known.get(node, ("", True))[1] and frequency.of(frame, frame.root).assumed
+            known[node] = frame.module.path, assumed
+    for node, (path, assumed) in known.items():
+        whole = not assumed and node not in state.partial
+        found[path].update(_in_block(node.body, state, frequency, whole=whole))
     return found
 
 
@@ -237,7 +239,7 @@ def _in_block(
 def _reason(node: ast.stmt | ast.expr, state: State, frequency: Frequency, *, whole: bool) -> str | None:
     """Why a normal run does not get to a statement or branch; None if it does, or if that is not known."""
     runs = (frequency.of(frame, region) for region, frame in state.ran.get(node, {}).items())
-    often = max((found for found in runs if not found.assumed), key=lambda found: found.rank, default=None)
+    often = max(runs, key=lambda found: (not found.assumed, found.rank), default=None)
     if often is None:
         return _NEVER if whole else None
     if often.option is not None:
