@@ -78,7 +78,7 @@ class SourceModule(Code):
         return self.heat_analysis.of(node)
 
     def every_step(self, node: cst.CSTNode) -> bool:
-        """Whether the node runs in every step of a loop or function that is not merely an evaluation."""
+        """Whether the node runs in every step of a training, or of a loop that decodes or samples."""
         return self.heat(node).rank >= Heat.STEP.rank and not self.heat_analysis.evaluates(node)
 
     def in_test_function(self, node: cst.CSTNode) -> bool:

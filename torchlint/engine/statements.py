@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from torchlint.engine.carried import carries
 from torchlint.engine.conditions import (
     catches,
     ends_program,
@@ -15,7 +14,6 @@ from torchlint.engine.conditions import (
     fills,
     fills_after,
     leaves,
-    may_repeat,
     moves_itself,
     off,
     seldom_flags,
@@ -25,18 +23,16 @@ from torchlint.engine.conditions import (
 )
 from torchlint.engine.frames import NO_GRADIENTS, Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
+from torchlint.engine.loops import Loops, merge
 from torchlint.engine.operations import operate
 from torchlint.engine.state import Left, Raised, Returned
-from torchlint.engine.union import join, join_all, key
+from torchlint.engine.union import join_all
 from torchlint.engine.values import COUNTER, NONE, TEXT, UNKNOWN, Counted, Kind, Value
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module, is_main_guard
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
-
-_ROUNDS = 2  # of a loop's body
-_NESTED = 3  # loops in which rounds are compared
 
 
 class Branch(NamedTuple):
@@ -54,7 +50,7 @@ class Statements:
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
         self._imports = Imports(engine)
-        self._counted: dict[ast.AST | None, list[str]] = {}
+        self._loops = Loops(engine, self.block)
 
     def block(self, body: Sequence[ast.stmt], scope: Scope) -> None:
         """Statements in order; what follows ``if test: continue`` is guarded by ``not test``."""
@@ -248,7 +244,7 @@ class Statements:
         scope.names.clear()
         scope.names.update(outcomes[0])
         for outcome in outcomes[1:]:
-            _merge(scope, outcome)
+            merge(scope, outcome)
         if any(seldom) and not all(seldom):
             rare, usual = outcomes[seldom.index(True)], outcomes[seldom.index(False)]
             scope.names.update(seldom_flags(usual, rare))
@@ -264,63 +260,10 @@ class Statements:
     # -- loops -------------------------------------------------------------------------------------
 
     def _for_(self, node: ast.For, scope: Scope) -> None:
-        iterable = self._engine.evaluate(node.iter, scope)
-
-        def begin() -> None:
-            self._engine.assign(node.target, self._engine.containers.element(iterable, node.iter, scope), scope)
-
-        with self._state.inside("loop" if may_repeat(node.body) else "once", node) as region:
-            self._engine.containers.iterate(iterable, node)
-            if region.kind == "once" and region.over_batches:
-                self._state.mark("fetch")
-            self._rounds(node.body, scope, begin)
-        self._otherwise(node.orelse, scope)
+        self._loops.through(node, scope)
 
     def _while_(self, node: ast.While, scope: Scope) -> None:
-        def begin() -> None:
-            self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, forms.CONDITION)
-
-        with self._state.inside("loop" if may_repeat(node.body) else "once", node):
-            self._rounds(node.body, scope, begin)
-        self._otherwise(node.orelse, scope)
-
-    def _rounds(self, body: Sequence[ast.stmt], scope: Scope, begin: Callable[[], None]) -> None:
-        """Follow the body until nothing changes, at most twice; it may also not run at all."""
-        before, region = dict(scope.names), self._state.region
-        self._state.frame.loops += 1
-        for name in self._counters(region.node):
-            if name in scope.names and scope.names[name].kind is Kind.CONSTANT:
-                scope.names[name] = COUNTER
-        try:
-            for _ in range(_ROUNDS):
-                compared = self._state.frame.loops < _NESTED
-                known = {name: key(value, 1) for name, value in scope.names.items()} if compared else {}
-                epoch = self._state.epoch
-                try:
-                    begin()
-                    self.block(body, scope)
-                except Left:
-                    pass
-                self._state.region = region
-                region.carries = region.carries or (region.node is not None and carries(region.node, scope.get))
-                same = compared and epoch == self._state.epoch
-                if not compared or (same and all(known.get(n) == key(v, 1) for n, v in scope.names.items())):
-                    break
-        finally:
-            self._state.frame.loops -= 1
-        _merge(scope, before)
-
-    def _counters(self, loop: ast.AST | None) -> list[str]:
-        """The variables to which a loop adds a number in some of its rounds."""
-        if loop is None or loop not in self._counted:
-            added = (part for part in ast.walk(loop) if isinstance(part, ast.AugAssign)) if loop is not None else ()
-            numbers = [each.target for each in added if isinstance(each.value, ast.Constant)]
-            self._counted[loop] = [target.id for target in numbers if isinstance(target, ast.Name)]
-        return self._counted[loop]
-
-    def _otherwise(self, body: Sequence[ast.stmt], scope: Scope) -> None:
-        with suppress(Left):
-            self.block(body, scope)
+        self._loops.until(node, scope)
 
     # -- other compound statements -----------------------------------------------------------------
 
@@ -392,13 +335,6 @@ class Statements:
 def _own(scope: Scope) -> Collection[str]:
     """The variables of a function that it does not share with the file."""
     return scope.names.keys() - scope.of_module if scope.function is not None else ()
-
-
-def _merge(scope: Scope, other: dict[str, Value]) -> None:
-    for name, value in other.items():
-        held = scope.names.get(name)
-        if held is not value:
-            scope.names[name] = join(held, value)
 
 
 def _is_method(node: ast.expr, name: str) -> bool:

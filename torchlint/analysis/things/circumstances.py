@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import libcst as cst
-
-from torchlint.analysis.things.options import Options
 from torchlint.model import Heat
 from torchlint.project.followed import ASSUMED as ASSUMED_STEP
 from torchlint.project.followed import NO_TRAINING
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from torchlint.analysis.module import SourceModule
 
 ASSUMED = "in programs that call this"
 _EVALUATION = "only in evaluation"
 _DEPTH = 3  # callers of callers
-_LEAST = 2  # items of a batch
-_COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
-    cst.Equal: operator.eq,
-    cst.NotEqual: operator.ne,
-    cst.Is: operator.is_,
-    cst.IsNot: operator.is_not,
-    cst.GreaterThan: operator.gt,
-    cst.GreaterThanEqual: operator.ge,
-    cst.LessThan: operator.lt,
-    cst.LessThanEqual: operator.le,
-}
 
 
 class Circumstances:
-    """Why the code of one module that runs in every step hardly matters: it is off by default, evaluates, or is dead.
-
-    An option that a program has for its whole work, such as ``--train``, is not meant: only conditions inside a step
-    count, which switch on something that the step does besides.
-    """
+    """Why code of one module that runs in every step hardly matters: it is off by default, evaluates, or is dead."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._options = module.shared(Options)
 
     def of(self, node: cst.CSTNode) -> str | None:
         """The circumstance in words, such as ``only with `--debug```; None for code that a normal run executes."""
