@@ -137,6 +137,8 @@ def events_of_files(
             continue  # what only evaluates, if anything calls it
         if path not in sources:
             sources[path] = Source(modules[path].tree)
+        if one.event.form in forms.EXPLICIT and sources[path].needs(node, one.event.form):
+            continue
         place = range_of(node)
         assumed = state.assumed or (reached is not None and not ways.is_within(one.frame, one.region, reached))
         phase = ASSUMED if assumed else state.phase.value

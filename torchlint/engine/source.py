@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from bisect import bisect
 
+from torchlint.engine.measured import Measured
 from torchlint.engine.uses import Uses
+from torchlint.knowledge.forms import Form
 from torchlint.project.followed import Range
 
 _SHOWN = 40  # characters of an expression in a message
@@ -17,7 +19,7 @@ class Source:
     def __init__(self, tree: ast.Module) -> None:
         parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
         self._statements = sorted(map(_lines, (node for node in parents if isinstance(node, ast.stmt))))
-        self._uses = Uses(parents)
+        self._uses, self._measured = Uses(parents), Measured(tree)
 
     def statement(self, place: Range) -> tuple[int, int]:
         """The lines of the innermost statement around a place; those of the place itself if there is none."""
@@ -25,6 +27,10 @@ class Source:
         before = bisect(self._statements, line, key=lambda lines: lines[0])
         outwards = (self._statements[number] for number in range(before - 1, -1, -1))
         return next((lines for lines in outwards if line <= lines[1]), (line, last))
+
+    def needs(self, node: ast.AST, form: Form) -> bool:
+        """Whether a wait that was asked for serves to measure time, or to share memory."""
+        return self._measured.needs(node, form)
 
     def use(self, node: ast.AST) -> str:
         """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""

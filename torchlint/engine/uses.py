@@ -134,7 +134,7 @@ class Uses:
         called = isinstance(call, ast.Call) and call.func is outer
         if name in METADATA:
             yield "shape"
-        elif isinstance(call, ast.Call) and called and (name == "cuda" or (name == "to" and _names_device(call))):
+        elif isinstance(call, ast.Call) and called and (name == "cuda" or (name == "to" and names_device(call))):
             yield "device"
         elif isinstance(call, ast.Call) and called:
             found = self._after(call, depth - 1)
@@ -203,7 +203,7 @@ def _is_of_itself(node: ast.AST) -> bool:
     return isinstance(node, ast.Compare) and ast.dump(node.left) == ast.dump(node.comparators[0])
 
 
-def _names_device(call: ast.Call) -> bool:
+def names_device(call: ast.Call) -> bool:
     """Whether an argument of ``to`` may name an accelerator, by its words."""
     words = ast.unparse(call).lower().rpartition(".to(")[2]
     return any(word in words for word in ("device", "cuda", "gpu", "rank")) and "cpu" not in words

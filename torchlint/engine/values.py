@@ -44,7 +44,8 @@ class Kind(Enum):
     PARSER = "parser"  # of command-line arguments; `fields` are its options
     SHAPE = "shape"
     RANGE = "range"
-    DISTRIBUTION = "distribution"
+    DISTRIBUTION = "distribution"  # `detail` is its class; `sure` means that it checks its arguments
+    STREAM = "stream"  # of a device, or an event of one: `detail` is the form in which the host waits for it
     PACKED = "packed"  # a packed sequence
     SUPER = "super"
 

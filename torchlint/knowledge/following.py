@@ -50,6 +50,8 @@ NO_CALLBACK = frozenset(
 TENSOR_FIELDS = frozenset("loss logits last_hidden_state".split())  # of outputs of models
 # What sets the device on which tensors are made.
 DEFAULT_DEVICE = (b"set_default_device", b"set_default_tensor_type")
+# What decides whether distributions check their arguments.
+VALIDATION = b"set_default_validate_args"
 # Namespaces of `torch` whose functions make no tensors.
 OTHER_NAMESPACES = (
     "torch.utils.", "torch.backends", "torch.profiler", "torch.onnx", "torch.fx", "torch.version", "torch.ops",

@@ -114,8 +114,62 @@ CTC_LENGTHS = Form(
 BARRIER = Form(
     "`barrier()`", WAIT, ("TL306",), "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp: WorkNCCL::synchronizeInternal"
 )
-# TL306 decides which of these serve a purpose.
-SYNCHRONIZE = Form("`torch.cuda.synchronize()`", WAIT, (), "torch/cuda/__init__.py: synchronize")
+SYNCHRONIZE = Form(
+    "`torch.cuda.synchronize()`",
+    WAIT,
+    ("TL306",),
+    "torch/csrc/cuda/Module.cpp: THCPModule_cudaSynchronize",
+    "nothing here measures time, so remove it, and the host can queue work ahead of the device",
+)
+STREAM = Form(
+    "`synchronize()` of a stream",
+    WAIT,
+    ("TL306",),
+    "torch/csrc/cuda/Stream.cpp: THCPStream_synchronize",
+    "let the stream that needs the results wait instead, with `wait_stream`",
+)
+EVENT = Form(
+    "`synchronize()` of an event",
+    WAIT,
+    ("TL306",),
+    "torch/csrc/cuda/Event.cpp: THCPEvent_synchronize",
+    "let the stream that needs the results wait instead, with `wait` of the event",
+)
+# Of no use but to measure time, or to hand memory on.
+EXPLICIT = (SYNCHRONIZE, STREAM, EVENT)
+_CHECKS = "torch/distributions/distribution.py: Distribution"
+_UNCHECKED, _NOT_CHECKED = (
+    ("TL307",),
+    "distributions check what they get, which `validate_args=False` switches off once the model works",
+)
+PARAMETERS = Form(
+    "`{}(..)`, which checks its parameters", WAIT, _UNCHECKED, f"{_CHECKS}.__init__", _NOT_CHECKED
+)
+PARAMETERS_ANYWAY = Form(
+    "`{}(..)`, which checks its parameters whatever it gets",
+    WAIT,
+    _UNCHECKED,
+    PARAMETERS.source,
+    "this distribution checks what it gets unless `torch.distributions.Distribution.set_default_validate_args(False)` "
+    "switches that off for the whole program",
+)
+SUPPORT = Form(
+    "`.{}(..)`, which checks its argument", WAIT, _UNCHECKED, f"{_CHECKS}._validate_sample", _NOT_CHECKED
+)
+DEVIATIONS = Form(
+    "`torch.normal`, which checks the deviations",
+    WAIT,
+    _UNCHECKED,
+    "aten/src/ATen/native/DistributionTemplates.h: CHECK_NORMAL_TENSOR_STD",
+    "`mean + std * torch.randn_like(std)` draws the same numbers without a check",
+)
+SAMPLED = Form(
+    "`sample` of a normal distribution, which checks the deviations",
+    WAIT,
+    _UNCHECKED,
+    f"torch/distributions/normal.py: Normal.sample; {DEVIATIONS.source}",
+    "`rsample().detach()` draws the same numbers without a check",
+)
 # TL808 decides which of these serve a purpose.
 EMPTIED = Form("`empty_cache()`", WAIT, (), "c10/cuda/CUDACachingAllocator.cpp: release_cached_blocks")
 

@@ -19,21 +19,9 @@ LOG_METHODS = frozenset(
 )
 LOG_LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
-# Distributions that check their parameters when they are constructed, each with the module that defines it. Read in
-# torch 2.13; those that only combine others check nothing themselves.
-_DISTRIBUTIONS = (
-    "bernoulli.Bernoulli beta.Beta binomial.Binomial categorical.Categorical cauchy.Cauchy chi2.Chi2 "
-    "continuous_bernoulli.ContinuousBernoulli dirichlet.Dirichlet exponential.Exponential "
-    "fishersnedecor.FisherSnedecor gamma.Gamma generalized_pareto.GeneralizedPareto geometric.Geometric gumbel.Gumbel "
-    "half_cauchy.HalfCauchy half_normal.HalfNormal inverse_gamma.InverseGamma kumaraswamy.Kumaraswamy laplace.Laplace "
-    "log_normal.LogNormal logistic_normal.LogisticNormal lowrank_multivariate_normal.LowRankMultivariateNormal "
-    "multinomial.Multinomial multivariate_normal.MultivariateNormal negative_binomial.NegativeBinomial normal.Normal "
-    "one_hot_categorical.OneHotCategorical one_hot_categorical.OneHotCategoricalStraightThrough pareto.Pareto "
-    "poisson.Poisson relaxed_bernoulli.RelaxedBernoulli relaxed_categorical.RelaxedOneHotCategorical studentT.StudentT "
-    "uniform.Uniform von_mises.VonMises weibull.Weibull wishart.Wishart"
-).split()
-DISTRIBUTIONS = frozenset(
-    f"torch.distributions.{name}" for full in _DISTRIBUTIONS for name in (full, full.rpartition(".")[2])
+# Distributions that only combine others, and check nothing themselves. Read in torch 2.13.
+COMBINING = frozenset(
+    "Distribution ExponentialFamily Independent MixtureSameFamily TransformedDistribution".split()
 )
 # Those that check although `validate_args=False` is passed: they are made of others that they do not pass it on to, or
 # check by themselves. Counted on the simulated device with torch 2.13.

@@ -29,7 +29,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 from torchlint.knowledge.arrays import ON_DEVICE
-from torchlint.knowledge.synchronization import PARAMETER_METHODS
+from torchlint.knowledge.synchronization import CHECKING_METHODS, PARAMETER_METHODS
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.loaders import Loaders, prepared
 from torchlint.libraries.modules import Modules
@@ -309,8 +309,19 @@ class Things:
             self._state.reads(value, given.node, given.scope, forms.READ_FUNCTION, given.name)
 
     def _distribution(self, given: Arguments) -> Value:
-        on_device = device_of(given.all) is Device.ACCELERATOR
-        return tensor(Device.ACCELERATOR if on_device else given.receiver.device or Device.UNKNOWN)
+        """A method of a distribution, which may check the value that it gets, or the deviations."""
+        owner, name = given.receiver, given.name
+        device = device_of([*given.all, tensor(owner.device or Device.UNKNOWN)]) or Device.UNKNOWN
+        if device is Device.ACCELERATOR and name in CHECKING_METHODS and owner.sure:
+            self._state.happen(given.node, given.scope, forms.SUPPORT, name=name)
+        elif device is Device.ACCELERATOR and name == "sample" and owner.detail == "Normal":
+            self._state.happen(given.node, given.scope, forms.SAMPLED)
+        return tensor(device)
+
+    def _stream(self, given: Arguments) -> Value:
+        if given.name == "synchronize":
+            self._state.happen(given.node, given.scope, given.receiver.detail)
+        return Value(Kind.STREAM, forms.EVENT) if given.name == "record_event" else UNKNOWN
 
     def _packed(self, given: Arguments) -> Value:
         owner = given.receiver
@@ -357,6 +368,7 @@ _KINDS = {
     Kind.UNKNOWN: Things._unknown,
     Kind.METHOD: Things._unknown,
     Kind.DISTRIBUTION: Things._distribution,
+    Kind.STREAM: Things._stream,
     Kind.PACKED: Things._packed,
     Kind.FUNCTION: Things._function,
 }

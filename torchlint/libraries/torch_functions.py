@@ -29,6 +29,7 @@ from torchlint.engine.values import (
 )
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
+from torchlint.knowledge.synchronization import CHECKING_ANYWAY, COMBINING
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.tensors import Tensors, content_of, gives_pair
 
@@ -177,9 +178,35 @@ class TorchFunctions:
         return sequence([tensor(Device.ACCELERATOR)]) if given.name == "grad" else UNKNOWN
 
     def _distribution(self, given: Arguments) -> Value:
-        if not given.name[:1].isupper():
+        """A distribution, which checks its parameters unless that is switched off, as ``torch.compile`` does."""
+        name = given.name
+        if name == "Independent" and given.get(0).kind is Kind.DISTRIBUTION:
+            return given.get(0)
+        if not name[:1].isupper() or name.endswith("Transform"):
             return UNKNOWN
-        return Value(Kind.DISTRIBUTION, device=device_of(given.all) or Device.ACCELERATOR)
+        off = self._engine.program.decides_validation or b"torch.compile" in given.scope.module.content
+        anyway = name in CHECKING_ANYWAY
+        chosen = not anyway and ("validate_args" in given.named or OTHERS in given.named)
+        checks = not (off or chosen or name in COMBINING)
+        on_device = any(
+            self._state.is_on_device(leaf) or (leaf.kind is Kind.TENSOR and leaf.device is Device.ACCELERATOR)
+            for value in given.all
+            for leaf in leaves(value)
+        )
+        if checks and on_device:
+            form = forms.PARAMETERS_ANYWAY if anyway else forms.PARAMETERS
+            self._state.happen(given.node, given.scope, form, name=name)
+        detail, device = name if on_device else None, device_of(given.all) or Device.ACCELERATOR
+        return Value(Kind.DISTRIBUTION, detail, sure=checks and on_device, device=device)
+
+    def _normal(self, given: Arguments) -> Value:
+        """``torch.normal``, which looks for negative numbers among the deviations."""
+        self._state.waits(given.get(1, "std"), given.node, given.scope, forms.DEVIATIONS)
+        device = device_of(given.all)
+        return self._factory(function_named("normal"), given) if device is None else tensor(device)
+
+    def _stream(self, given: Arguments) -> Value:
+        return Value(Kind.STREAM, forms.EVENT if given.name == "Event" else forms.STREAM)
 
     # -- functional --------------------------------------------------------------------------------
 
@@ -333,6 +360,16 @@ _EXACT = {
     **dict.fromkeys(("torch.nn.Parameter", "torch.nn.parameter.Parameter"), TorchFunctions._parameter),
     **dict.fromkeys(("torch.compile", "torch.jit.script", "torch.jit.trace"), TorchFunctions._same),
     "torch.utils.checkpoint.checkpoint": TorchFunctions._checkpoint,
+    **dict.fromkeys(("torch.cuda.Stream", "torch.Stream", "torch.cuda.Event", "torch.Event"), TorchFunctions._stream),
+    **dict.fromkeys(
+        (
+            "torch.cuda.current_stream",
+            "torch.cuda.default_stream",
+            "torch.accelerator.current_stream",
+        ),
+        TorchFunctions._stream,
+    ),
+    "torch.normal": TorchFunctions._normal,
     "torch.load": TorchFunctions._load,
     "torch.is_tensor": TorchFunctions._is_tensor,
     "torch.nn.Sequential": TorchFunctions._modules,

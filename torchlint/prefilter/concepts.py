@@ -146,8 +146,6 @@ REDEFINES = any_of(
 )
 # The file defines a method that moves objects of its own.
 OWN_MOVES = text_pattern(r"[ \t]def[\s\\]+(?:to|cuda|copy_)\b", identifiers("to cuda copy_"))
-# Whether distributions check their arguments.
-SETS_VALIDATION = identifiers("set_default_validate_args")
 # The program chooses how float32 is computed, or computes in another dtype.
 SETS_PRECISION = any_of(
     of_library("half bfloat16 float16 double".split()),

@@ -23,7 +23,6 @@ _TOLD: dict[str, Need] = {
     "multiplies": concepts.MULTIPLIES,
     "redefines": concepts.REDEFINES,
     "own_moves": concepts.OWN_MOVES,
-    "sets_validation": concepts.SETS_VALIDATION,
 }
 
 

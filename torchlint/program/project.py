@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
-from torchlint.knowledge.following import DEFAULT_DEVICE
+from torchlint.knowledge.following import DEFAULT_DEVICE, VALIDATION
 from torchlint.program.modules import Module
 from torchlint.program.world import USUAL, World
 from torchlint.project.definitions import Definitions
@@ -41,6 +41,11 @@ class Program:
         """Whether some file chooses where tensors are made without ``device``."""
         own = [module.content for module in self.modules.values() if not module.is_test]
         return any(word in content for content in own for word in DEFAULT_DEVICE)
+
+    @cached_property
+    def decides_validation(self) -> bool:
+        """Whether some file chooses whether distributions check their arguments."""
+        return any(VALIDATION in module.content for module in self.modules.values() if not module.is_test)
 
     def named(self, dotted: str) -> Module | None:
         """The module with this full dotted name."""

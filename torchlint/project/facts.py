@@ -37,7 +37,6 @@ class FileFacts(TypedDict, total=False):
     sets_device: bool
     sets_dtype: bool
     sets_precision: bool
-    sets_validation: bool
     redefines: bool
     own_moves: bool
     multiplies: bool

@@ -133,10 +133,6 @@ class Project:
         """Whether a file that these imports resolve to multiplies matrices, other than in convolutions."""
         return any(self.facts[path].get("multiplies") for path in self._meant(asking, modules))
 
-    def sets_validation(self, _: str) -> bool:
-        """Whether some file of the run decides whether distributions check their arguments."""
-        return any(facts.get("sets_validation") for facts in self.facts.values())
-
     def lacks_device(self, asking: str) -> bool:
         """Whether a file computes with tensors, and no file of the run shows that they may be on an accelerator."""
         name = asking.replace("\\", "/")

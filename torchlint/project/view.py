@@ -62,10 +62,6 @@ class ProjectView:
         """See :meth:`Project.own_moves`."""
         return bool(self._run("own_moves", *sorted(set(modules))))
 
-    def sets_validation(self) -> bool:
-        """See :meth:`Project.sets_validation`."""
-        return bool(self._run("sets_validation"))
-
     def flag_helper(self, name: str) -> tuple[str, FlagHelper] | None:
         """See :meth:`Project.flag_helper`."""
         return self._run("flag_helper", name)  # type: ignore[no-any-return]
@@ -142,7 +138,7 @@ def _digest(found: object) -> str:
 
 
 QUERIES = frozenset(
-    "followed seeds configures_cudnn sets_device sets_dtype sets_precision sets_validation redefines own_moves "
+    "followed seeds configures_cudnn sets_device sets_dtype sets_precision redefines own_moves "
     "contains_all convolves multiplies flag_helper "
     "runs_framework device varying_shapes cuda_only "
     "compiled_for_cuda cuda_programs needs_cuda cuda_check".split()

@@ -30,11 +30,6 @@ class Compiled:
             for around in self._module.ancestors(node)
         )
 
-    @cached_property
-    def by_dynamo(self) -> bool:
-        """Whether the file compiles anything with ``torch.compile``."""
-        return any(self._module.qualified(node) == "torch.compile" for node in self._module.attributes_named("compile"))
-
     def _is_compiled(self, definition: cst.FunctionDef | cst.ClassDef) -> bool:
         if any(self._names_compiler(decorator) for decorator in definition.decorators):
             return True

@@ -53,11 +53,6 @@ class Defaults:
         sets = self._module.text_index.has(concepts.SETS_DTYPE)
         return sets or self._may_run_in_constructor(node) or self._module.project.sets_dtype()
 
-    @property
-    def validation_is_set(self) -> bool:
-        """Whether some file of the run decides whether the distributions of torch check their arguments."""
-        return self._module.text_index.has(concepts.SETS_VALIDATION) or self._module.project.sets_validation()
-
     def _may_run_in_constructor(self, node: cst.CSTNode) -> bool:
         """Whether a node may run in the constructor of a module: on the meta device, or in half precision."""
         function = self._module.function_of(node)

@@ -11,13 +11,14 @@ from torchlint.analysis.syntax.calls import method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
 from torchlint.analysis.values.lattice import Kind
 from torchlint.edit.editor import Editor, Unfixable, or_none
-from torchlint.knowledge.synchronization import PARAMETER_METHODS
+from torchlint.knowledge.synchronization import CHECKING_ANYWAY, PARAMETER_METHODS
 from torchlint.model import Edit, Fix, Safety
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
+_SYNCHRONIZE = ("torch.cuda.synchronize", "torch.accelerator.synchronize")
 _NESTED = "elements with several numbers no longer raise an error, and a zero-dimensional tensor gives its only number"
 _WAIT = "the host no longer waits here, on which a measurement or a reader of the memory out of sight may rely"
 _UNCHECKED = "invalid parameters, and values outside of the support, no longer raise an error"
@@ -25,14 +26,21 @@ _SUM = "the sum is rounded in the tensor's dtype instead of float64, and all par
 
 
 @or_none
-def without_call(module: SourceModule, call: cst.Call) -> Fix:
+def without_call(module: SourceModule, call: cst.BaseExpression) -> Fix:
     """Delete a call of ``torch.cuda.synchronize`` that is a statement."""
+    if not isinstance(call, cst.Call) or module.qualified(call.func) not in _SYNCHRONIZE:
+        raise Unfixable
     return Fix("delete the call", Safety.UNSAFE, (module.shared(Editor).delete_call(call),), _WAIT)
 
 
 @or_none
-def without_validation(module: SourceModule, call: cst.Call) -> Fix:
-    """Pass ``validate_args=False`` to a distribution."""
+def without_validation(module: SourceModule, call: cst.BaseExpression) -> Fix:
+    """Pass ``validate_args=False`` to a distribution that hands it on."""
+    name = module.qualified(call.func) if isinstance(call, cst.Call) else None
+    if not isinstance(call, cst.Call) or not (name or "").startswith("torch.distributions."):
+        raise Unfixable
+    if (name or "").rpartition(".")[2] in CHECKING_ANYWAY:
+        raise Unfixable
     edits = module.shared(Editor).add_argument(call, "validate_args=False")
     return Fix("pass `validate_args=False`", Safety.UNSAFE, edits, _UNCHECKED)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
-_WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306")
+_WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306", "TL307")
 _ROUND_TRIP = "TL201"
 # Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
 _COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
@@ -87,7 +87,7 @@ def findings(
         else:
             told.append(one)
         last = event, one
-    return [one.finding(path, lines, fixes.get(one.event.place)) for one in told if isinstance(one, Told)]
+    return [one.finding(path, lines, fixes) for one in told if isinstance(one, Told)]
 
 
 def _says(finding: Finding | Told, form: Form, span: Span) -> bool:

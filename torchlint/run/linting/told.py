@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.groups import PREVIEW, group_of
 from torchlint.knowledge.forms import COPY, Form
 from torchlint.model import Evidence, Finding, Fix, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, HOT, FollowedEvent, hot_root, made_by
+from torchlint.project.followed import ASSUMED, HOT, FollowedEvent, Range, hot_root, made_by
 from torchlint.run.linting.repairs import repair
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Told:
         self.reports, self.form, self.event, self.span = rule, form, event, span
         self.evidence: list[Evidence] = []
         self._waits = 1
+        self._mended = [event.place]
 
     @property
     def alike(self) -> Hashable:
@@ -35,17 +36,20 @@ class Told:
     def with_more(self, other: Told) -> Told:
         """The same with another wait, about which the same is to be done."""
         self._waits += 1
+        self._mended.append(other.event.place)
         self.evidence.append(Evidence(other.span.line, other.span.column, f"{other.event.what} waits too"))
         return self
 
     def with_neighbour(self, other: Told) -> Told:
         """The same with what happens right behind it, or behind a wait that is shown with it."""
+        if other.reports is self.reports:
+            self._mended.append(other.event.place)
         what = f"{other.event.what}, right behind, which costs little by itself"
         self.evidence.append(Evidence(other.span.line, other.span.column, what))
         return self
 
-    def finding(self, path: str, lines: Sequence[str], fix: Fix | None) -> Finding:
-        """The finding, in a file with these lines."""
+    def finding(self, path: str, lines: Sequence[str], fixes: Mapping[Range, Fix]) -> Finding:
+        """The finding, in a file with these lines; ``fixes`` are those of places."""
         from torchlint.rule import topic_of
 
         return Finding(
@@ -58,7 +62,7 @@ class Told:
             message=self._message(path, lines),
             heat=Heat.STEP,
             evidence=(*_way(self.event, path, lines), *self.evidence),
-            fix=fix,
+            fix=_together([fixes[place] for place in self._mended if place in fixes]),
             statement=self.event.statement,
             step=made_by(self.event.way),
         )
@@ -112,6 +116,12 @@ class Told:
             return self.event.what
         shows = any(part in self.form.written for part in ("(", "{}"))  # a call, which the expression itself is
         return f"`{code}`" if shows else f"`{code}`, {self.event.what}"
+
+
+def _together(fixes: Sequence[Fix]) -> Fix | None:
+    """One fix that does the same at several places."""
+    alike = [fix for fix in fixes if fix.title == fixes[0].title]
+    return fixes[0]._replace(edits=tuple(edit for fix in alike for edit in fix.edits)) if fixes else None
 
 
 def _only_seen(event: FollowedEvent) -> bool:
