@@ -20,6 +20,7 @@ _UNIQUE = Wait("unique", f"{_NATIVE}/cuda/Unique.cu: unique_cuda_template", ("_u
 _RUNS = Wait("unique", f"{_NATIVE}/cuda/Unique.cu: unique_consecutive_cuda", ("unique_consecutive",))
 _BINS = Wait("bincount", f"{_NATIVE}/cuda/SummaryOps.cu: _bincount_cuda_template", times=2)
 _LINALG = f"{_NATIVE}/BatchLinearAlgebra.cpp"
+_SINGULAR = Wait("linalg", f"{_NATIVE}/cuda/linalg/BatchLinearAlgebraLib.cpp: svd_cusolver", times=2)
 _ERRORS = Wait("linalg", f"{_LINALG}: _linalg_check_errors", ("_linalg_check_errors",), 1)
 
 _PART = Function(memory="view", keeps="elements", kernel="same", alone=True)
@@ -104,8 +105,8 @@ _TABLE: dict[str, Function] = {
     "equal": Function(gives="flag", waits=_EQUAL),
     "allclose": Function(gives="flag", waits=_CLOSE),
     "is_nonzero": Function(gives="flag", waits=_TRUTH),
-    "nonzero": Function(kernel="own", only=True, counts=Counted("indices"), waits=_NONZERO),
-    "argwhere": Function(kernel="own", counts=Counted("indices"), waits=_NONZERO._replace(operations=())),
+    "nonzero": Function(gives="indices", kernel="own", only=True, counts=Counted("indices"), waits=_NONZERO),
+    "argwhere": Function(gives="indices", kernel="own", counts=Counted("indices"), waits=_NONZERO._replace(operations=())),
     "masked_select": Function(
         keeps="dtype", kernel="own", only=True, counts=Counted("mask", ("input", "mask")), waits=_MASKED
     ),
@@ -126,9 +127,13 @@ _TABLE: dict[str, Function] = {
     "eigh": Function(gives="list", waits=Wait("linalg", f"{_LINALG}: linalg_eigh", ("_linalg_eigh",))),
     "eigvalsh": Function(waits=Wait("linalg", f"{_LINALG}: linalg_eigvalsh", ("_linalg_eigvals",))),
     "lstsq": Function(waits=Wait("linalg", f"{_LINALG}: linalg_lstsq", ("linalg_lstsq",))),
-    "svd": Function(
-        gives="list", waits=Wait("linalg", f"{_NATIVE}/cuda/linalg/BatchLinearAlgebraLib.cpp: svd_cusolver", times=2)
-    ),
+    "svd": Function(gives="list", waits=_SINGULAR),
+    "svdvals": Function("f", waits=_SINGULAR),
+    "lu_factor ldl_factor": Function("f", gives="list", waits=_ERRORS),
+    "eigvals": Function("f", waits=Wait("linalg", f"{_LINALG}: linalg_eigvals", times=1)),
+    "pinv matrix_rank cond": Function("f", waits=Wait("linalg", f"{_NATIVE}/LinearAlgebra.cpp: linalg_pinv", times=2)),
+    "combinations": Function("f", waits=_MASKED._replace(operations=(), times="1+")),
+    "gaussian_nll_loss": Function("n", waits=Wait("read", "torch/nn/functional.py: gaussian_nll_loss", times=1)),
     "to_sparse": Function(
         "m", waits=Wait("to_sparse", f"{_NATIVE}/TensorConversions.cpp: dense_to_sparse", ("_to_sparse",))
     ),
@@ -150,18 +155,20 @@ _TABLE: dict[str, Function] = {
     "norm": Function(kernel="same", reduces="sum"),
     "prod": Function(kernel="own", alone=True, reduces="sum"),
     "nansum nanmean": Function(reduces="sum"),
-    "amax amin argmin std var": Function(kernel="same", reduces="other"),
-    "argmax": Function(kernel="same", only=True, reduces="other"),
+    "amax amin std var": Function(kernel="same", reduces="other"),
+    "argmin": Function(gives="indices", kernel="same", reduces="other"),
+    "argmax": Function(gives="indices", kernel="same", only=True, reduces="other"),
     "max min": Function(gives="pair with dim", kernel="same", reduces="other"),
     "count_nonzero": Function(reduces="other"),
     # order
+    "argsort": Function(gives="indices", kernel="same"),
     "sort": Function(gives="pair", kernel="same"),
     "topk": Function(gives="pair", takes="counts", kernel="same", only=True),
     "kthvalue": Function(gives="pair", takes="numbers", kernel="own"),
     "mode": Function(gives="pair"),
     "median cummax cummin": Function(gives="pair with dim", kernel="own"),
     # arithmetic
-    "abs add argsort cos diff div exp float_power floor log log1p maximum minimum mul neg pow": Function(kernel="same"),
+    "abs add cos diff div exp float_power floor log log1p maximum minimum mul neg pow": Function(kernel="same"),
     "addcmul reciprocal round rsqrt sign sin sqrt square sub take": Function(kernel="same"),
     "relu sigmoid tanh": Function("mfn", kernel="same"),
     "softmax log_softmax": Function("mfn", kernel="same", only=True),
@@ -213,7 +220,7 @@ _TABLE: dict[str, Function] = {
     "as_tensor asarray": Function("f", memory="maybe", made="data", kernel="same"),
     "from_numpy": Function("f", memory="view", made="data", kernel="same", place="host"),
     "frombuffer": Function("f", memory="view", made="buffer", place="host"),
-    "scalar_tensor": Function("f", made="number"),
+    "scalar_tensor": Function("f", made="number", rank=0),
     "sparse_coo_tensor": Function("f", made="sparse"),
     # what changes its tensor
     "fill_": Function("m", memory="self", kernel="same", alone=True, factory="torch.full"),

@@ -13,6 +13,7 @@ from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
     ELEMENT,
+    INDICES,
     MASK,
     MOVED,
     NONE,
@@ -121,6 +122,7 @@ class Containers:
                 sure=owner.sure or len(indices) > 1 or by_name,
                 detail=owner.detail if not by_name else None,
                 origin=_origin_of_part(owner, indices),
+                rank=_rank_of_part(owner, indices),
             )
         if owner.kind is Kind.ARRAY:
             return Value(Kind.ARRAY, origin=_origin_of_part(owner, indices))
@@ -138,6 +140,8 @@ class Containers:
                 state.happen(node, scope, forms.HOST_INDEX)
             elif index.detail == MASK and (owner.kind is Kind.UNKNOWN or _is_tensor_on(owner, state)):
                 state.happen(node, scope, forms.MASK_INDEX)  # nothing else can be indexed with such a mask
+            elif index.rank == 0 and index.detail != MASK and _is_tensor_on(owner, state):
+                state.happen(node, scope, forms.SCALAR_INDEX)
         else:
             self._index_from_host(owner, index, node, scope)
 
@@ -290,13 +294,29 @@ class Containers:
             elif (read := read_among([value])) is not None:
                 self._holds(owner, read, node, scope)
         elif owner.device is Device.ACCELERATOR and value.kind is Kind.TENSOR and value.device is Device.HOST:
+            if index.detail == MASK and value.rank == 0:
+                return  # which fills
             state.happen(node, scope, forms.STORED_ON_DEVICE, value.origin)
         elif owner.device is Device.ACCELERATOR and value.kind is Kind.ARRAY and not _selects_one(index):
             state.happen(node, scope, forms.STORED_ARRAY, value.origin)
         elif index.detail == MASK and all(map(state.is_on_device, (owner, index, value))):
             state.happen(node, scope, forms.MASK_ASSIGNED)
+        elif state.is_on_device(owner):
+            self._store_at(owner, index, value, node, scope)
         if not on_host:
             overwrite(node.value, owner, scope)
+
+    def _store_at(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
+        """``tensor[index] = value`` on the device: a number is copied there, unless it fills what it is written to."""
+        parts = index.items if index.kind is Kind.TUPLE else [index]
+        if any(part.rank == 0 and part.detail != MASK and self._state.is_on_device(part) for part in parts):
+            self._state.happen(node, scope, forms.SCALAR_INDEX)
+        elif not _is_number(value):
+            return
+        elif any(part.detail == INDICES and self._state.is_on_device(part) for part in parts):
+            self._state.happen(node, scope, forms.NUMBER_AT)
+        elif owner.rank == len(parts) and all(map(_is_number, parts)):
+            self._state.happen(node, scope, forms.NUMBER_IN)
 
     def _holds(self, owner: Value, read: Origin, node: ast.Subscript, scope: Scope) -> None:
         """A buffer of the host has content of the device from now on."""
@@ -333,7 +353,18 @@ def _is_literal(index: ast.expr) -> bool:
 
 
 def _part(value: Value) -> Value:
-    return tensor(value.device or Device.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin)
+    rank = value.rank - 1 if value.rank else None
+    return tensor(value.device or Device.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin, rank=rank)
+
+
+def _rank_of_part(owner: Value, indices: list[Value | None]) -> int | None:
+    """The number of dimensions of a part, if numbers and slices select it."""
+    numbers = [index for index in indices if index is not None]
+    return owner.rank - len(numbers) if owner.rank is not None and all(map(_is_number, numbers)) else None
+
+
+def _is_number(value: Value) -> bool:
+    return value.kind is Kind.NUMBER or (value.kind is Kind.CONSTANT and isinstance(value.detail, (int, float)))
 
 
 def _origin_of_part(owner: Value, indices: list[Value | None]) -> Origin | None:

@@ -321,6 +321,8 @@ class Expressions:
         if isinstance(node.op, ast.Mod) and left.is_text:
             self._state.reads(right, node, scope, forms.FORMATTED)
             return TEXT
+        if isinstance(node.op, ast.Mult) and (left.kind in SEQUENCES or left.is_text):
+            self._state.waits(right, node, scope, forms.SIZE)
         plain = all(v.kind is Kind.CONSTANT and v.sure and not v.option for v in (left, right))
         compute = _OPERATE.get(type(node.op))
         if plain and compute is not None:

@@ -141,7 +141,14 @@ def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Va
         sure=all(v.sure for v in tensors) if known else any(v.sure for v in tensors),
         detail=MASK if masks else None,
         origin=None if on_device else of_operands([left, right]),
+        rank=_rank(left, right) if not isinstance(operation, ast.MatMult) else None,
     )
+
+
+def _rank(left: Value, right: Value) -> int | None:
+    """The number of dimensions of what is computed from two values, at least one of them a tensor."""
+    ranks = {0 if value.kind in _NUMBERS else value.rank for value in (left, right)}
+    return None if None in ranks else max(rank for rank in ranks if rank is not None)
 
 
 def _concatenated(left: Value, right: Value) -> Value:
@@ -152,4 +159,5 @@ def _concatenated(left: Value, right: Value) -> Value:
 
 
 _TYPES = frozenset(TYPES.values())
+_NUMBERS = (Kind.NUMBER, Kind.CONSTANT)
 _OPERANDS = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.CONSTANT, Kind.ARRAY})

@@ -134,6 +134,7 @@ def _tensors(one: Value, other: Value) -> Value:
         sure=one.sure and other.sure,
         detail=one.detail if one.detail == other.detail else None,
         origin=_origins(one.origin, other.origin),
+        rank=one.rank if one.rank == other.rank else None,
     )
     found.maybe_none = one.maybe_none or other.maybe_none
     return found
@@ -211,7 +212,7 @@ def key(value: Value, depth: int = 2) -> Hashable:
         plain = isinstance(value.detail, (str, bool)) or value.detail is None
         return kind, value.detail if plain else "number", value.sure
     if kind is Kind.TENSOR:
-        return kind, value.detail, value.device, value.sure, _key_of_origin(value.origin)
+        return kind, value.detail, value.device, value.sure, value.rank, _key_of_origin(value.origin)
     if kind in PLAIN:
         return kind, value.rarely, value.device
     if kind in (Kind.LIBRARY, Kind.PACKAGE, Kind.LIBRARY_MODULE, Kind.UNKNOWN):

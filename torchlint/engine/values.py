@@ -118,11 +118,12 @@ class Value:
 
     ``sure`` means that a tensor is known by what makes it, and that a constant cannot be something else. ``rarely`` is
     1 for a condition that holds rarely, -1 for one that rarely does not. ``maybe_none`` adds None to what it may be.
+    ``rank`` is the number of dimensions of a tensor, if that is known.
     """
 
     __slots__ = (
-        "detail", "device", "element", "fields", "items", "kind", "maybe_none", "option", "origin", "rarely",
-        "receiver", "sure", "target",
+        "detail", "device", "element", "fields", "items", "kind", "maybe_none", "option", "origin", "rank",
+        "rarely", "receiver", "sure", "target",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - a record
@@ -138,13 +139,14 @@ class Value:
         target: Any = None,
         receiver: Value | None = None,
         origin: Origin | None = None,
+        rank: int | None = None,
         rarely: int = 0,
         option: Option | None = None,
         maybe_none: bool = False,
     ) -> None:
         self.kind, self.detail, self.device, self.sure = kind, detail, device, sure
         self.items, self.element, self.fields = items or [], element, fields if fields is not None else {}
-        self.target, self.receiver, self.origin = target, receiver, origin
+        self.target, self.receiver, self.origin, self.rank = target, receiver, origin, rank
         self.rarely, self.option, self.maybe_none = rarely, option, maybe_none
 
     def or_none(self) -> Value:
@@ -210,7 +212,7 @@ class Value:
 
 BATCH = "batch"  # the detail of what loaders and unknown iterables yield
 MOVED = "moved"  # the detail of what was moved to the device, such as a dict of tensors: a tensor, if it is not sure
-MASK = "mask"  # the detail of boolean tensors
+MASK, INDICES = "mask", "indices"  # the details of boolean tensors, and of those of integers
 
 _NULLABLE = frozenset(
     {
@@ -251,10 +253,15 @@ def library(name: str) -> Value:
 
 
 def tensor(
-    device: Device = Device.UNKNOWN, *, sure: bool = True, detail: str | None = None, origin: Origin | None = None
+    device: Device = Device.UNKNOWN,
+    *,
+    sure: bool = True,
+    detail: str | None = None,
+    origin: Origin | None = None,
+    rank: int | None = None,
 ) -> Value:
     """A tensor."""
-    return Value(Kind.TENSOR, detail, device=device, sure=sure, origin=origin)
+    return Value(Kind.TENSOR, detail, device=device, sure=sure, origin=origin, rank=rank)
 
 
 def sequence(items: list[Value]) -> Value:

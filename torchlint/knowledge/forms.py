@@ -61,6 +61,13 @@ NONFINITE = Form("`error_if_nonfinite=True`", READ, _READS, "torch/nn/utils/clip
 LENGTHS = Form("a tensor of lengths on the device", READ, _READS, "torch/nn/utils/rnn.py: pack_padded_sequence")
 LIST_INDEX = Form("a tensor as index of a list", READ, _READS, _INDEX)
 HOST_INDEX = Form("an index on the device of a tensor on the host", READ, _READS, _BULK)
+SCALAR_INDEX = Form(
+    "an index that is a number on the device",
+    READ,
+    _READS,
+    "aten/src/ATen/TensorIndexing.h: handleDimInMultiDimIndexing",
+    "`index_select` and `index_fill_` take it without a wait",
+)
 BOUND = Form("a tensor as slice bound", READ, _READS, _INDEX, _EARLIER)
 SIZE = Form("a tensor as size", READ, _READS, _INDEX, _EARLIER)
 NUMBER = Form(
@@ -113,6 +120,13 @@ CTC_LENGTHS = Form(
 )
 BARRIER = Form(
     "`barrier()`", WAIT, ("TL306",), "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp: WorkNCCL::synchronizeInternal"
+)
+PICKLED = Form(
+    "`{}(..)`, which reads the sizes of objects",
+    WAIT,
+    _READS,
+    "torch/distributed/distributed_c10d.py: all_gather_object, broadcast_object_list",
+    "send tensors, whose sizes all processes know",
 )
 SYNCHRONIZE = Form(
     "`torch.cuda.synchronize()`",
@@ -187,6 +201,21 @@ HOST_DATA = Form("`{}` of data of the host", COPY, ("TL103",), _NEW)
 LEGACY_DATA = Form("a tensor of data of the host", COPY, ("TL103",), _NEW)
 STORED_ON_DEVICE = Form("storing a tensor of the host in one of the device", COPY, ("TL202",), _BULK)
 STORED_ARRAY = Form("storing an array in a tensor of the device", COPY, ("TL103",), _NEW)
+_WRITES = "aten/src/ATen/native/TensorAdvancedIndexing.cpp: _index_put_impl_"
+NUMBER_AT = Form(
+    "writing a number by an index tensor",
+    COPY,
+    ("TL105",),
+    _WRITES,
+    "`index_fill_` writes it without a copy, and `index_put_` a tensor that was made on the device once",
+)
+NUMBER_IN = Form(
+    "writing a number to a single element",
+    COPY,
+    ("TL105",),
+    "aten/src/ATen/TensorIndexing.h: copy_to",
+    "`fill_` of the element (`x[i].fill_(number)`) writes it without a copy",
+)
 DEVICE_INDEX = Form(
     "an index on the host", COPY, ("TL305",), "aten/src/ATen/native/TensorAdvancedIndexing.cpp: make_info"
 )

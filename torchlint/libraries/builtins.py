@@ -92,7 +92,10 @@ class Builtins:
         """``max``, ``min``, ``sum`` and ``sorted``, which compare tensors one by one."""
         one = len(given.values) == 1
         element = self._element(given.get(0), given) if one else join_all(given.values)
-        if (
+        if "key" in given.named:
+            key = self._engine.call(given.named["key"], [element], {}, given.node, given.scope)
+            self._state.waits(key, given.node, given.scope, forms.COMPARED, given.name)
+        elif (
             given.name != "sum"
             and element.device is Device.ACCELERATOR
             and all(v.kind in _COMPARED for v in given.values)

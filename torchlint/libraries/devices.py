@@ -65,13 +65,12 @@ class Devices:
         if device is Device.HOST and self._state.on_device(value):
             if value.sure and self._blocks(given):
                 self._state.happen(given.node, given.scope, forms.MOVED_TO_HOST, value.origin)
-            return tensor(
-                Device.HOST, sure=value.sure, detail=value.detail, origin=self._state.origin("read", given.node)
-            )
+            read = self._state.origin("read", given.node)
+            return tensor(Device.HOST, sure=value.sure, detail=value.detail, origin=read, rank=value.rank)
         origin = value.origin
         if device is Device.ACCELERATOR and value.device is not Device.ACCELERATOR:
             origin = self._state.origin("uploaded", given.node) if value.device is Device.HOST else None
-        return tensor(device, sure=value.sure, detail=value.detail, origin=origin)
+        return tensor(device, sure=value.sure, detail=value.detail, origin=origin, rank=value.rank)
 
     def copy(self, given: Arguments, origin: Origin | None) -> None:
         """Record a copy to the device."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.catalogue.functions import method_named
@@ -13,6 +13,7 @@ from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.origins import is_own, of_call, overwrite
 from torchlint.engine.values import (
     FLAG,
+    INDICES,
     MASK,
     MOVED,
     NONE,
@@ -66,8 +67,8 @@ class Tensors:
             self._writes(owner, given.all, given)
         if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
             place = owner.device or Device.UNKNOWN
-            part = tensor(place, sure=owner.sure, origin=self._origin(known, place, given))
-            return sequence([part, part])
+            origin = self._origin(known, place, given)
+            return sequence([tensor(place, sure=owner.sure, detail=detail, origin=origin) for detail in (None, INDICES)])
         if known.gives == "list":
             return collection(tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=owner.origin))
         if name.startswith("new"):
@@ -79,9 +80,11 @@ class Tensors:
         on_device = device_of(given.all) is Device.ACCELERATOR
         device = Device.ACCELERATOR if on_device else owner.device or Device.UNKNOWN
         keeps = known.keeps != "" and not known.dtype
-        detail = MASK if known.makes_mask else owner.detail if keeps else None
+        detail = detail_of(known) or (owner.detail if keeps else None)
+        same = known.keeps == "content" or (known.dtype != "" and known.memory == "maybe")
+        rank = owner.rank if same else rank_of(known, given.values, given.named)
         sure = owner.sure or known.only or (known.reduces != "" and owner.device is Device.ACCELERATOR)
-        return tensor(device, sure=sure, detail=detail, origin=self._origin(known, device, given))
+        return tensor(device, sure=sure, detail=detail, origin=self._origin(known, device, given), rank=rank)
 
     def _origin(self, known: Function, device: Device, given: Arguments) -> Origin | None:
         origin = given.receiver.origin
@@ -128,7 +131,7 @@ class Tensors:
         if name == "numpy":
             return Value(Kind.ARRAY, origin=origin)
         if name == "cpu":
-            return tensor(Device.HOST, sure=owner.sure, detail=owner.detail, origin=origin)
+            return tensor(Device.HOST, sure=owner.sure, detail=owner.detail, origin=origin, rank=owner.rank)
         number = Value(Kind.NUMBER, origin=origin) if read else NUMBER
         return collection(number) if name == "tolist" else number
 
@@ -142,7 +145,8 @@ class Tensors:
         owner = given.receiver
         device = self._devices.target(given)
         if device is None:
-            return tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=computed(owner.origin))
+            kept = computed(owner.origin)
+            return tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=kept, rank=owner.rank)
         return self._devices.moved(owner, device, given)
 
     def _cuda(self, given: Arguments) -> Value:
@@ -235,11 +239,22 @@ def content_of(data: Value) -> str:
     return "constant numbers" if all(leaf.kind is Kind.CONSTANT and leaf.sure for leaf in every) else "numbers"
 
 
+def detail_of(known: Function) -> str | None:
+    """The detail of what a function or method gives: a mask, or integers."""
+    return MASK if known.makes_mask else INDICES if known.gives == "indices" or known.dtype[:3] == "int" else None
+
+
+def rank_of(known: Function, others: Sequence[Value], named: Mapping[str, Value]) -> int | None:
+    """The number of dimensions of what a function or method gives, with these arguments besides the tensor."""
+    return 0 if known.reduces and not others and _OF_DIMENSIONS.isdisjoint(named) else None
+
+
 def gives_pair(known: Function, others: Sequence[Value]) -> bool:
     """Whether a function or method gives values and indices; some do with a dimension."""
     return known.gives == "pair" or (known.gives == "pair with dim" and bool(others))
 
 
+_OF_DIMENSIONS = frozenset("dim axis keepdim keepdims out **".split())
 _PLAIN = frozenset({Kind.NUMBER, Kind.CONSTANT})
 _NUMBERS = ("alpha", "beta", "value")  # arguments by name that are numbers, of functions that also take tensors
 _METHODS = {

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.catalogue.functions import OF_TORCH, function_named
-from torchlint.catalogue.records import Function
+from torchlint.catalogue.records import ARGUMENTS, Function
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.origins import of_call, overwrite, read_among
 from torchlint.engine.values import (
     FLAG,
+    INDICES,
     MASK,
     NONE,
     NUMBER,
@@ -31,7 +33,7 @@ from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
 from torchlint.knowledge.synchronization import CHECKING_ANYWAY, COMBINING
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.tensors import Tensors, content_of, gives_pair
+from torchlint.libraries.tensors import Tensors, content_of, detail_of, gives_pair, rank_of
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -166,6 +168,8 @@ class TorchFunctions:
             overwrite(node, value, given.scope)
         if given.name == "barrier":
             self._state.happen(given.node, given.scope, forms.BARRIER)
+        if given.name in known.PICKLING:
+            self._state.happen(given.node, given.scope, forms.PICKLED, name=given.name)
         if given.name == "get_world_size":
             return self._accelerators()
         return NUMBER if given.name == "get_rank" else UNKNOWN
@@ -222,6 +226,9 @@ class TorchFunctions:
             return Value(Kind.PACKED, device=first.device or Device.UNKNOWN)
         if given.name == "pad_packed_sequence":
             return sequence([tensor(first.device or Device.UNKNOWN), tensor(Device.HOST)])
+        record = function_named(given.name)
+        if record.waits is not None and device_of(given.all) is Device.ACCELERATOR:
+            state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=f"F.{given.name}")
         classes = given.get(1, "num_classes")
         if given.name == "one_hot" and (classes is UNKNOWN or classes.detail == -1):
             if first.kind is Kind.TENSOR and state.on_device(first):
@@ -231,7 +238,7 @@ class TorchFunctions:
         elif given.name == "interpolate":
             self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
         device = device_of(given.all) or Device.UNKNOWN
-        return tensor(device, origin=of_call(given.all, function_named(given.name), device))
+        return tensor(device, origin=of_call(given.all, record, device))
 
     # -- tensors -----------------------------------------------------------------------------------
 
@@ -259,10 +266,11 @@ class TorchFunctions:
         place = device or Device.UNKNOWN
         origin = of_call(given.all, record, place, seeded="generator" in given.named)
         if gives_pair(record, given.all[1:]) and (record.gives == "pair" or given.get(1).kind is not Kind.TENSOR):
-            return sequence([tensor(place, origin=origin), tensor(place, origin=origin)])
+            return sequence([tensor(place, origin=origin), tensor(place, detail=INDICES, origin=origin)])
         if record.gives == "list":
             return collection(tensor(place, origin=origin))
-        return tensor(place, detail=MASK if record.makes_mask else None, origin=origin)
+        rank = rank_of(record, given.values[1:], given.named)
+        return tensor(place, detail=detail_of(record), origin=origin, rank=rank)
 
     def _waits(self, record: Function, dotted: str, given: Arguments) -> None:
         wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)
@@ -287,15 +295,17 @@ class TorchFunctions:
     def _factory(self, record: Function, given: Arguments) -> Value:
         """``torch.zeros`` and the like, ``torch.tensor`` and the like."""
         device = self._factory_device(given)
-        if given.name in _TYPES or record.made in ("data", "number", "buffer"):
+        if given.name in _TYPES or record.made in ("data", "buffer"):
             return self._of_data(given, device)
-        self._tensors.sizes(given.all, given)
-        mask = given.named.get("dtype", UNKNOWN).detail == "torch.bool"
+        if record.made != "sparse":
+            self._tensors.sizes(given.all, given)
+        dtype = given.named.get("dtype", UNKNOWN).detail
+        detail = _DETAILS.get(dtype, detail_of(record) if dtype is None else None)
         device = device or self._default
         kind = "drawn" if record.draws else "fixed" if all(map(_never_changes, given.all)) else "made"
         host = device is Device.HOST and _CHOSEN.isdisjoint(given.named) and OTHERS not in given.named
         origin = self._state.origin(kind, given.node) if host else None
-        return tensor(device, detail=MASK if mask else None, origin=origin)
+        return tensor(device, detail=detail, origin=origin, rank=_rank(record, given.values))
 
     @property
     def _default(self) -> Device:
@@ -326,7 +336,11 @@ class TorchFunctions:
             state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
             origin = state.origin("uploaded", given.node)
         device = device or (Device.HOST if given.name in _SHARING else self._default)
-        return tensor(device, origin=origin if device in (Device.HOST, Device.ACCELERATOR) else None)
+        kept = origin if device in (Device.HOST, Device.ACCELERATOR) else None
+        flags = [leaf for leaf in leaves(data) if leaf.kind is Kind.FLAG or isinstance(leaf.detail, bool)]
+        mask = MASK if flags and flags == list(leaves(data)) and "dtype" not in given.named else None
+        rank = 0 if data.kind in _NUMBERS and given.name not in _TYPES else None
+        return tensor(device, detail=mask, origin=kept, rank=rank)
 
     def _data_origin(self, given: Arguments, data: Value, *, read: bool = False) -> Origin:
         """Where the data of a tensor come from; for types of tensors, numbers are sizes."""
@@ -340,12 +354,24 @@ def _never_changes(value: Value) -> bool:
     return all(leaf.kind in (Kind.CONSTANT, Kind.LIBRARY) and leaf.option is None for leaf in leaves(value))
 
 
+def _rank(record: Function, sizes: Sequence[Value]) -> int | None:
+    """The number of dimensions of what a factory makes of sizes."""
+    if record.rank != ARGUMENTS:
+        return record.rank
+    if len(sizes) == 1 and sizes[0].kind is Kind.TUPLE:
+        return len(sizes[0].items)
+    known = all(size.kind in (*_NUMBERS, Kind.TENSOR) for size in sizes)
+    return len(sizes) if known else None
+
+
 def _is_given(value: Value) -> bool:
     return value is not UNKNOWN and not value.is_none
 
 
 _CHOSEN = frozenset({"device", "generator", "pin_memory", "out", "requires_grad"})  # arguments that ask for the host
 _NUMBERS = (Kind.NUMBER, Kind.CONSTANT)
+_INTEGERS = "torch.long torch.int64 torch.int torch.int32 torch.short torch.int16".split()
+_DETAILS = {"torch.bool": MASK, **dict.fromkeys(_INTEGERS, INDICES)}
 _TYPES = tensors.CPU_TYPES | {"Tensor"}
 # On the host, whatever the default device is.
 _SHARING = tensors.CPU_TYPES | {name for name, function in OF_TORCH.items() if function.place == "host"}

@@ -88,7 +88,7 @@ def _called(name: str) -> Callable[[], Any]:
 
 _BINARY = frozenset({"equal", "allclose", "solve", "lstsq"})
 # Other probes have the operands that they need.
-_ELSEWHERE = frozenset({"is_nonzero", "coalesce"})
+_ELSEWHERE = frozenset({"is_nonzero", "coalesce", "gaussian_nll_loss", "combinations"})
 _SPARSE = torch.zeros(1, 2, dtype=torch.long)
 
 _OPTIMIZERS: tuple[Any, ...] = (
@@ -164,12 +164,13 @@ _ONE: dict[str, Callable[[], Any]] = {
     "mask_read": lambda: there(3)[there(3) > 0],
     "mask_write_tensor": lambda: there(3).__setitem__(there(3) > 0, there(3)),
     "mask_write_scalar": lambda: there(3).__setitem__(there(3) > 0, number()),
-    "lu_factor": lambda: torch.linalg.lu_factor(_identity()),
     "one_hot": lambda: functional.one_hot(there(3).long()),
     "allclose_by_name": lambda: torch.allclose(input=there(2), other=there(2)),
     "bincount_of_bytes": lambda: torch.bincount(there(3).byte()),
     "pinv_by_eigenvalues": lambda: torch.linalg.pinv(_identity(), hermitian=True),
     "arange_to_scalar": lambda: torch.arange(there(1).long()[0], device="cuda"),
+    "zeros_to_scalar": lambda: torch.zeros(there(1).long()[0], device="cuda"),
+    "zeros_of_scalars": lambda: torch.zeros((2, there(1).long()[0]), device="cuda"),
     "full_of_scalar": lambda: torch.full((2,), number(), device="cuda"),
     "full_on_host": lambda: torch.full((2,), number()),
     "fill_host": lambda: torch.ones(2).fill_(number()),
@@ -194,9 +195,6 @@ _TWO: dict[str, Callable[[], Any]] = {
     "tensor_of_rows": lambda: torch.tensor([[number()], [number()]]),
     "validated_twice": lambda: _normal(validate_args=True),
     # Errors, and whether cuSOLVER's default driver converges: ATen's cuda/linalg/BatchLinearAlgebraLib.cpp.
-    "svdvals": lambda: torch.linalg.svdvals(_identity()),
-    "pinv": lambda: torch.linalg.pinv(_identity()),
-    "matrix_rank": lambda: torch.linalg.matrix_rank(_identity()),
     "matrix_norm": lambda: torch.linalg.matrix_norm(there(2, 2), 2),
     "two_masks": lambda: there(3, 3)[there(3) > 0, there(3) > 0],
     "mask_of_booleans": lambda: there(2)[[True, False]],

@@ -28,7 +28,10 @@ _SPARSE = {
     "sparse_csr_tensor": ("crow_indices", "col_indices", "values"),
 }
 # Their arguments are numbers: those of tensors are read.
-_NUMBERS = frozenset("arange range linspace logspace eye full full_like scalar_tensor tensor as_tensor asarray".split())
+_NUMBERS = frozenset(
+    "arange range linspace logspace eye full full_like scalar_tensor tensor as_tensor asarray zeros ones empty rand "
+    "randn randint randperm".split()
+)
 
 
 def install(simulation: Machine) -> None:
@@ -80,7 +83,7 @@ class _Factories:
 
     def _reads(self, name: str, data: Any, args: Any, kwargs: Any) -> bool:
         """Record that the host reads numbers from the device: bounds, a value, the elements of a list."""
-        values = _in_lists(data) if name in OF_DATA else (*args, *kwargs.values())
+        values = _in_lists(data) if name in OF_DATA else _one_by_one((*args, *kwargs.values()))
         read = [value for value in values if isinstance(value, torch.Tensor) and device_of(value) is not None]
         if name in _LIKE and read and read[0] is data:
             del read[0]
@@ -176,6 +179,12 @@ def _in_lists(data: Any) -> Iterator[Any]:
         elif isinstance(data[0], (list, tuple)):
             for row in data:
                 yield from _in_lists(row)
+
+
+def _one_by_one(values: Any) -> Iterator[Any]:
+    """Numbers, and those of sizes."""
+    for value in values:
+        yield from value if isinstance(value, (list, tuple)) else (value,)
 
 
 def _sources(name: str, data: Any, args: Any, kwargs: Any) -> list[Any]:
