@@ -44,7 +44,7 @@ _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
 def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
     """The result of a binary operation on two values."""
     kinds = {left.kind, right.kind}
-    if Kind.TENSOR in kinds:
+    if Kind.TENSOR in kinds and not (isinstance(operation, ast.Mult) and left.kind in SEQUENCES):
         return _of_tensors(left, right, operation)
     if isinstance(operation, ast.Mod) and left.kind in (Kind.NUMBER, Kind.UNKNOWN, Kind.FLAG):
         return Value(Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN, Counted.REMAINDER)

@@ -100,6 +100,9 @@ CONTAINED = Form("looking up a value in a tensor", READ, _BRANCHES, "torch/_tens
 
 WAITING_METHOD = Form("`.{}()`", WAIT, _SIZES, _NONZERO)
 WAITING_FUNCTION = Form("`{}(..)`", WAIT, _SIZES, _NONZERO)
+_CHECKED = "aten/src/ATen/native/cuda/Equal.cpp: cuda_equal; aten/src/ATen/native/LinearAlgebraUtils.h: batchCheckErrors"
+CHECKING_METHOD = Form("`.{}()`, whose result the host checks", WAIT, _READS, _CHECKED)
+CHECKING_FUNCTION = Form("`{}(..)`, whose result the host checks", WAIT, _READS, _CHECKED)
 MASK_INDEX = Form("a mask as index", WAIT, _SIZES, f"aten/src/ATen/native/IndexingUtils.h: expandTensors; {_NONZERO}")
 MASK_ASSIGNED = Form("assigning through a mask", WAIT, _SIZES, MASK_INDEX.source)
 REPEATS = Form(

@@ -55,7 +55,8 @@ class Tensors:
         if known.place == "host":
             return self._read(given)
         if known.waits is not None and self._state.on_device(owner) and (owner.sure or known.only):
-            self._state.happen(given.node, given.scope, forms.WAITING_METHOD, name=name)
+            form = forms.WAITING_METHOD if known.counts is not None else forms.CHECKING_METHOD
+            self._state.happen(given.node, given.scope, form, name=name)
         if known.gives == "flag":
             return FLAG
         if known.gives in ("number", "size"):
@@ -68,7 +69,8 @@ class Tensors:
         if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
             place = owner.device or Device.UNKNOWN
             origin = self._origin(known, place, given)
-            return sequence([tensor(place, sure=owner.sure, detail=detail, origin=origin) for detail in (None, INDICES)])
+            sure = owner.sure or known.only
+            return sequence([tensor(place, sure=sure, detail=detail, origin=origin) for detail in (None, INDICES)])
         if known.gives == "list":
             return collection(tensor(owner.device or Device.UNKNOWN, sure=owner.sure, origin=owner.origin))
         if name.startswith("new"):

@@ -228,7 +228,7 @@ class TorchFunctions:
             return sequence([tensor(first.device or Device.UNKNOWN), tensor(Device.HOST)])
         record = function_named(given.name)
         if record.waits is not None and device_of(given.all) is Device.ACCELERATOR:
-            state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=f"F.{given.name}")
+            state.happen(given.node, given.scope, forms.CHECKING_FUNCTION, name=given.name)
         classes = given.get(1, "num_classes")
         if given.name == "one_hot" and (classes is UNKNOWN or classes.detail == -1):
             if first.kind is Kind.TENSOR and state.on_device(first):
@@ -276,7 +276,8 @@ class TorchFunctions:
         wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
-            self._state.happen(given.node, given.scope, forms.WAITING_FUNCTION, name=dotted)
+            form = forms.WAITING_FUNCTION if record.counts is not None else forms.CHECKING_FUNCTION
+            self._state.happen(given.node, given.scope, form, name=dotted)
         for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.get(0)) else ():
             if value.kind is Kind.TENSOR and value.device is Device.HOST and value.sure:
                 self._state.happen(given.node, given.scope, forms.HOST_NUMBER, value.origin)

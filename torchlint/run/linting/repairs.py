@@ -94,16 +94,14 @@ def repair(form: Form, event: FollowedEvent) -> str:
     if form in _MASKED:
         return _BY_COUNT["mask"]
     if form.kind == WAIT:
-        unchecked = _UNCHECKED.get(event.what.strip("`.()").rpartition(".")[2], "")
-        return _BY_COUNT.get(_counted(event), unchecked)
+        counted = COUNTING.get(_called(event))
+        return _BY_COUNT.get(counted.kind if counted is not None else "", _UNCHECKED.get(_called(event), ""))
     return _STOP_TEST if event.use in ("test", "stop") and event.phase == SAMPLING else _BY_USE[event.use]
 
 
-def _counted(event: FollowedEvent) -> str:
-    """What a function or method counts, by its name in backquotes: the elements of a mask, labels, distinct values."""
-    name = event.what.strip("`").partition("(")[0].rpartition(".")[2]
-    counted = COUNTING.get(name)
-    return counted.kind if counted is not None else ""
+def _called(event: FollowedEvent) -> str:
+    """The function or method that waits, which is written in backquotes."""
+    return event.what.strip("`").partition("(")[0].rpartition(".")[2]
 
 
 def _of_loops(form: Form, loops: tuple[str, ...]) -> str:
