@@ -81,7 +81,7 @@ CHOOSE = ": choose on the device with `torch.where`, or test every N steps"
         ),
         (
             "turned = out[:4].inverse()",
-            "TL304",
+            "TL301",
             "`out[:4].inverse()`: the host waits here",
             ": `torch.linalg.inv_ex` does not wait, and gives the error as a tensor",
         ),
@@ -131,12 +131,12 @@ def test_what_rests_on_an_assumption_says_so(tmp_path: Path) -> None:
                 return x.inverse().cuda()
     """
     (tmp_path / "helper.py").write_text(dedent(text), encoding="utf-8")
-    (finding,) = [f for f in in_helper([str(tmp_path / "helper.py")]) if f.rule == "TL304"]
+    (finding,) = [f for f in in_helper([str(tmp_path / "helper.py")]) if f.rule == "TL301"]
     assert finding.severity is Severity.INFO
     assert "in programs that call this" in finding.message
 
 
-@pytest.mark.parametrize("comment", ["noqa: TL304", "torchlint: ignore[TL304]", "noqa"])
+@pytest.mark.parametrize("comment", ["noqa: TL301", "torchlint: ignore[TL301]", "noqa"])
 def test_comments_suppress_them(tmp_path: Path, comment: str) -> None:
     paths = project(tmp_path, f"turned = out[:4].inverse()  # {comment}")
     run = session.run(paths, session.plan(Config()))
@@ -571,5 +571,5 @@ def test_a_wait_in_the_steps_of_a_function_that_no_program_gets_to_is_an_info(tm
         "pass\n            return out.mean()\n\n        def turn(self, out):\n            turned = out[:4].inverse()"
     )
     (finding,) = in_helper(project(tmp_path, method, unused=unused))
-    assert (finding.rule, finding.severity) == ("TL304", Severity.INFO)
+    assert (finding.rule, finding.severity) == ("TL301", Severity.INFO)
     assert finding.message.endswith("(in programs that call this)")

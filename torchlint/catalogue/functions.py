@@ -106,7 +106,9 @@ _TABLE: dict[str, Function] = {
     "allclose": Function(gives="flag", waits=_CLOSE),
     "is_nonzero": Function(gives="flag", waits=_TRUTH),
     "nonzero": Function(gives="indices", kernel="own", only=True, counts=Counted("indices"), waits=_NONZERO),
-    "argwhere": Function(gives="indices", kernel="own", counts=Counted("indices"), waits=_NONZERO._replace(operations=())),
+    "argwhere": Function(
+        gives="indices", kernel="own", counts=Counted("indices"), waits=_NONZERO._replace(operations=())
+    ),
     "masked_select": Function(
         keeps="dtype", kernel="own", only=True, counts=Counted("mask", ("input", "mask")), waits=_MASKED
     ),

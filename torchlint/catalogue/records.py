@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-# What the result is, beside one tensor: a mask; integers; whether something holds, which is a mask unless the tensor has bytes;
-# values and indices, always or with a dimension; several tensors; a number, the sizes or a truth value for Python;
-# nothing; something else.
-Gives = Literal["tensor", "mask", "indices", "truth", "pair", "pair with dim", "list", "number", "size", "flag", "none", "other"]
+# What the result is, beside one tensor: a mask; integers; whether something holds, which is a mask unless the tensor
+# has bytes; values and indices, always or with a dimension; several tensors; a number, the sizes or a truth value for
+# Python; nothing; something else.
+Gives = Literal[
+    "tensor", "mask", "indices", "truth", "pair", "pair with dim", "list", "number", "size", "flag", "none", "other"
+]
 # Its memory: new, that of the tensor, perhaps that of the tensor, or the tensor itself.
 Memory = Literal["new", "view", "maybe", "self"]
 # What it has of the tensor: its elements and shape; its elements, once or repeated; only its dtype.

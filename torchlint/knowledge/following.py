@@ -52,8 +52,6 @@ TENSOR_FIELDS = frozenset("loss logits last_hidden_state".split())  # of outputs
 DEFAULT_DEVICE = (b"set_default_device", b"set_default_tensor_type")
 # What decides whether distributions check their arguments.
 VALIDATION = b"set_default_validate_args"
-# Functions of `torch.distributed` that send objects of Python, whose sizes every process must know first.
-PICKLING = frozenset("all_gather_object gather_object broadcast_object_list scatter_object_list".split())
 # Namespaces of `torch` whose functions make no tensors.
 OTHER_NAMESPACES = (
     "torch.utils.", "torch.backends", "torch.profiler", "torch.onnx", "torch.fx", "torch.version", "torch.ops",

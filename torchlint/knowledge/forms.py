@@ -100,7 +100,7 @@ CONTAINED = Form("looking up a value in a tensor", READ, _BRANCHES, "torch/_tens
 
 WAITING_METHOD = Form("`.{}()`", WAIT, _SIZES, _NONZERO)
 WAITING_FUNCTION = Form("`{}(..)`", WAIT, _SIZES, _NONZERO)
-_CHECKED = "aten/src/ATen/native/cuda/Equal.cpp: cuda_equal; aten/src/ATen/native/LinearAlgebraUtils.h: batchCheckErrors"
+_CHECKED = "aten/src/ATen/native/cuda/Equal.cpp: cuda_equal; aten/src/ATen/native/BatchLinearAlgebra.cpp: linalg_inv"
 CHECKING_METHOD = Form("`.{}()`, whose result the host checks", WAIT, _READS, _CHECKED)
 CHECKING_FUNCTION = Form("`{}(..)`, whose result the host checks", WAIT, _READS, _CHECKED)
 MASK_INDEX = Form("a mask as index", WAIT, _SIZES, f"aten/src/ATen/native/IndexingUtils.h: expandTensors; {_NONZERO}")
@@ -123,13 +123,6 @@ CTC_LENGTHS = Form(
 )
 BARRIER = Form(
     "`barrier()`", WAIT, ("TL306",), "torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp: WorkNCCL::synchronizeInternal"
-)
-PICKLED = Form(
-    "`{}(..)`, which reads the sizes of objects",
-    WAIT,
-    _READS,
-    "torch/distributed/distributed_c10d.py: all_gather_object, broadcast_object_list",
-    "send tensors, whose sizes all processes know",
 )
 SYNCHRONIZE = Form(
     "`torch.cuda.synchronize()`",
@@ -159,9 +152,7 @@ _UNCHECKED, _NOT_CHECKED = (
     ("TL307",),
     "distributions check what they get, which `validate_args=False` switches off once the model works",
 )
-PARAMETERS = Form(
-    "`{}(..)`, which checks its parameters", WAIT, _UNCHECKED, f"{_CHECKS}.__init__", _NOT_CHECKED
-)
+PARAMETERS = Form("`{}(..)`, which checks its parameters", WAIT, _UNCHECKED, f"{_CHECKS}.__init__", _NOT_CHECKED)
 PARAMETERS_ANYWAY = Form(
     "`{}(..)`, which checks its parameters whatever it gets",
     WAIT,
@@ -170,9 +161,7 @@ PARAMETERS_ANYWAY = Form(
     "this distribution checks what it gets unless `torch.distributions.Distribution.set_default_validate_args(False)` "
     "switches that off for the whole program",
 )
-SUPPORT = Form(
-    "`.{}(..)`, which checks its argument", WAIT, _UNCHECKED, f"{_CHECKS}._validate_sample", _NOT_CHECKED
-)
+SUPPORT = Form("`.{}(..)`, which checks its argument", WAIT, _UNCHECKED, f"{_CHECKS}._validate_sample", _NOT_CHECKED)
 DEVIATIONS = Form(
     "`torch.normal`, which checks the deviations",
     WAIT,
@@ -235,6 +224,12 @@ _OF_ORIGINS = {
     "generated": ("TL103", "TL104"),
     **dict.fromkeys(("number", "numbers", "constant numbers"), ("TL105",)),
 }
+
+
+def waiting(*, method: bool, counts: bool) -> Form:
+    """The form of a function or method that waits, because it counts what it finds or for another reason."""
+    forms = (WAITING_METHOD, CHECKING_METHOD) if method else (WAITING_FUNCTION, CHECKING_FUNCTION)
+    return forms[not counts]
 
 
 def rules_about(form: Form, origin: str) -> tuple[str, ...]:

@@ -20,9 +20,7 @@ LOG_METHODS = frozenset(
 LOG_LEVELS = frozenset("info debug warning error critical".split())
 LOGGER_WORDS = ("logger", "log", "logging", "_logger")
 # Distributions that only combine others, and check nothing themselves. Read in torch 2.13.
-COMBINING = frozenset(
-    "Distribution ExponentialFamily Independent MixtureSameFamily TransformedDistribution".split()
-)
+COMBINING = frozenset("Distribution ExponentialFamily Independent MixtureSameFamily TransformedDistribution".split())
 # Those that check although `validate_args=False` is passed: they are made of others that they do not pass it on to, or
 # check by themselves. Counted on the simulated device with torch 2.13.
 CHECKING_ANYWAY = frozenset(

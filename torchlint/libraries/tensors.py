@@ -55,7 +55,7 @@ class Tensors:
         if known.place == "host":
             return self._read(given)
         if known.waits is not None and self._state.on_device(owner) and (owner.sure or known.only):
-            form = forms.WAITING_METHOD if known.counts is not None else forms.CHECKING_METHOD
+            form = forms.waiting(method=True, counts=known.counts is not None)
             self._state.happen(given.node, given.scope, form, name=name)
         if known.gives == "flag":
             return FLAG

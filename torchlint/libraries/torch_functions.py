@@ -168,8 +168,6 @@ class TorchFunctions:
             overwrite(node, value, given.scope)
         if given.name == "barrier":
             self._state.happen(given.node, given.scope, forms.BARRIER)
-        if given.name in known.PICKLING:
-            self._state.happen(given.node, given.scope, forms.PICKLED, name=given.name)
         if given.name == "get_world_size":
             return self._accelerators()
         return NUMBER if given.name == "get_rank" else UNKNOWN
@@ -276,7 +274,7 @@ class TorchFunctions:
         wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)
         repeats = given.name == "repeat_interleave" and given.get(1, "repeats").kind is Kind.TENSOR
         if wait or (repeats and "output_size" not in given.named):
-            form = forms.WAITING_FUNCTION if record.counts is not None else forms.CHECKING_FUNCTION
+            form = forms.waiting(method=False, counts=record.counts is not None)
             self._state.happen(given.node, given.scope, form, name=dotted)
         for value in given.values[1:3] if given.name == "where" and self._state.is_on_device(given.get(0)) else ():
             if value.kind is Kind.TENSOR and value.device is Device.HOST and value.sure:

@@ -19,6 +19,7 @@ _LATER = (ast.Lambda, ast.ClassDef)
 _RECEIVERS = {
     forms.READ_METHOD.key: "device",
     forms.WAITING_METHOD.key: "device",
+    forms.CHECKING_METHOD.key: "device",
     forms.MOVED_TO_HOST.key: "device",
     forms.BLOCKING.key: "host",
 }

@@ -101,7 +101,8 @@ def _call(node: ast.Call, kind: str) -> Named | None:
         return Named(forms.READ_METHOD, name)
     if known.waits is not None or name == "where":
         module = isinstance(function.value, ast.Name) and function.value.id == "torch"
-        return Named(forms.WAITING_FUNCTION, f"torch.{name}") if module else Named(forms.WAITING_METHOD, name)
+        counts = known.counts is not None
+        return Named(forms.waiting(method=not module, counts=counts), f"torch.{name}" if module else name)
     return Named(forms.MOVED_TO_HOST) if name in _MOVES and kind == "download" else None
 
 
