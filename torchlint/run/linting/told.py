@@ -119,8 +119,8 @@ class Told:
 
 
 def _together(fixes: Sequence[Fix]) -> Fix | None:
-    """One fix that does the same at several places."""
-    alike = [fix for fix in fixes if fix.title == fixes[0].title]
+    """One fix that does the same at several places, as safely."""
+    alike = [fix for fix in fixes if (fix.title, fix.safety) == (fixes[0].title, fixes[0].safety)]
     return fixes[0]._replace(edits=tuple(edit for fix in alike for edit in fix.edits)) if fixes else None
 
 
