@@ -5,8 +5,6 @@ Sources: PyTorch performance tuning guide; Lightning, "Speed up model training";
 
 from __future__ import annotations
 
-# Builtins that do so if their argument is a tensor.
-CONVERSIONS = frozenset(f"builtins.{name}" for name in "float int bool str repr format complex".split())
 # Calls that format or log their arguments, and so read tensors among them.
 PRINTING_FUNCTIONS = frozenset(
     "builtins.print tqdm.tqdm.write wandb.log mlflow.log_metric mlflow.log_metrics logging.info logging.debug "

@@ -79,12 +79,6 @@ RENAMED_CONSTRUCTOR = any_of(
     imported(["tensor", "as_tensor", "asarray", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]),
     text_pattern(r"Tensor[ \t\\]+as\b|[=(]\s*Tensor\s*[)#;\r\n]", imported(["Tensor"])),
 )
-# A tensor is constructed from data; not `is_tensor(x)`, `ToTensor()` or "a tensor (of shape ..)" in a comment.
-_NAMED = r"(?:(?<=as_tensor)|(?<=new_tensor)|(?<!ToTensor)(?<=Tensor))[\s\\)]*"
-_DATA_TENSOR = rf"(?:(?<=\.tensor)[\s\\)]*|(?<=[\s\\]tensor)\)*|{_NAMED})"
-CONSTRUCTS = any_of(
-    identifiers("asarray"), text_pattern(rf"ensor{_DATA_TENSOR}\(", identifier_parts("tensor")), RENAMED_CONSTRUCTOR
-)
 
 # -- facts that need no parsing ------------------------------------------------------------------
 
