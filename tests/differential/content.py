@@ -76,9 +76,6 @@ PARAMETERS: Mapping[str, Sequence[Any]] = {
     "fill": _FILLS,
 }
 _MOVES = ("", "", "", "", ".to(device)", ".float()", ".cuda()", ".unsqueeze(0).to(device)", ".long()", ".to('meta')")
-_LEGACY = tuple(
-    f"torch.{name}Tensor" for name in ("", "Float", "Double", "Half", "Long", "Int", "Short", "Byte", "Bool")
-)
 
 
 @st.composite
@@ -97,7 +94,7 @@ def made_by_numpy(draw: st.DrawFn) -> str:
 @st.composite
 def generated(draw: st.DrawFn) -> Case:
     """TL103: a constructor with generated content, or a legacy constructor and a fill."""
-    made = draw(_converted() | _legacy())
+    made = draw(_converted())
     made += pick(draw, _MOVES)
     return placed(draw, "TL103", made, parameters(draw, made, PARAMETERS), cuda=".cuda" in made)
 
@@ -118,12 +115,3 @@ def _converted(draw: st.DrawFn) -> str:
         ]
     )
     return f"{name}({often(draw, '', ['obj=' if 'asarray' in name else 'data='], 8)}{data}{keywords})"
-
-
-@st.composite
-def _legacy(draw: st.DrawFn) -> str:
-    name = pick(draw, _LEGACY)
-    sizes = [pick(draw, SIZES) for _ in range(draw(st.integers(2, 3)))]
-    fill = pick(draw, ("zero_()", "uniform_()", "normal_()", *[f"fill_({value})" for value in _VALUES]))
-    given = pick(draw, (*[", ".join(sizes)] * 4, pick(draw, _PROVED), "*x.shape", "x.shape", "x.size()", "shape"))
-    return f"{name}({given}).{fill}"

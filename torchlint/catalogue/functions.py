@@ -201,8 +201,8 @@ _TABLE: dict[str, Function] = {
     "randperm": Function("f", made="random", takes="sizes", dtype="int64", rank=1, draws=True),
     "rand_like randn_like randint_like": Function("f", made="random", draws=True),
     "random_ exponential_ bernoulli_": Function("m", memory="self", alone=True, draws=True),
-    "uniform_": Function("m", memory="self", alone=True, draws=True, factory="torch.rand"),
-    "normal_": Function("m", memory="self", alone=True, draws=True, factory="torch.randn"),
+    "uniform_": Function("m", memory="self", alone=True, draws=True),
+    "normal_": Function("m", memory="self", alone=True, draws=True),
     # tensors of sizes, numbers and data
     "zeros ones": Function("f", made="units", takes="sizes", rank=ARGUMENTS),
     "eye": Function("f", made="units", takes="sizes"),
@@ -225,8 +225,8 @@ _TABLE: dict[str, Function] = {
     "scalar_tensor": Function("f", made="number", rank=0),
     "sparse_coo_tensor": Function("f", made="sparse"),
     # what changes its tensor
-    "fill_": Function("m", memory="self", kernel="same", alone=True, factory="torch.full"),
-    "zero_": Function("m", memory="self", kernel="same", alone=True, factory="torch.zeros"),
+    "fill_": Function("m", memory="self", kernel="same", alone=True),
+    "zero_": Function("m", memory="self", kernel="same", alone=True),
     "copy_ detach_": Function("m", memory="self", kernel="same"),
     "squeeze_ unsqueeze_ tril_ triu_": Function("m", memory="self", alone=True),
     "masked_fill_ index_fill_": Function("m", memory="self", takes="last"),

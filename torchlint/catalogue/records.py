@@ -78,7 +78,6 @@ class Function(NamedTuple):
     reduces: Literal["", "sum", "other"] = ""
     counts: Counted | None = None
     waits: Wait | None = None
-    factory: str = ""  # the one that makes what it fills a tensor with
 
     @property
     def shares(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from torchlint.catalogue.functions import METHODS
 from torchlint.catalogue.views import CONSTRUCTORS, GENERATING
 from torchlint.knowledge.tensors import LEGACY
 
@@ -28,5 +27,3 @@ GENERATORS = GENERATING | ARRAY_FACTORIES
 NUMPY_DTYPES = dict.fromkeys(("numpy.random.randint", "numpy.random.permutation"), "int64")
 # Methods of an array that only change its shape or dtype.
 ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())
-# Methods that fill a tensor, and the equivalent torch factories.
-FILL_METHODS = {name: function.factory for name, function in METHODS.items() if function.factory}

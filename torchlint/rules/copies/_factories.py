@@ -44,9 +44,8 @@ class GeneratedData(NamedTuple):
     """A tensor converted from generated content; ``factory`` is the torch function that can create it directly.
 
     ``dtype`` is the dtype that keeps the values, if it is known and not torch's default. ``content`` is as in
-    :class:`MovedFactory`. ``costs`` is false if memory is only filled in place. ``data`` is the expression that
-    generates the content, without methods that change its shape or dtype; ``constant`` is the repeated element of a
-    list.
+    :class:`MovedFactory`. ``data`` is the expression that generates the content, without methods that change its shape
+    or dtype; ``constant`` is the repeated element of a list.
     """
 
     call: cst.Call
@@ -54,7 +53,6 @@ class GeneratedData(NamedTuple):
     factory: str
     content: str
     dtype: str | None = None
-    costs: bool = True
     data: cst.BaseExpression | None = None
     constant: object | None = None
 
@@ -240,39 +238,6 @@ class Factories:
                 constant = _constant(inner)
                 return constant if constant is not None else self._repeated_constant(inner)
         return None
-
-    # -- filled in place ---------------------------------------------------------------------------
-
-    def filled(self, call: cst.Call) -> GeneratedData | None:
-        """The content of ``torch.FloatTensor(n, m).fill_(v)``, a legacy constructor whose memory is filled."""
-        made = receiver(call)
-        verb = method(call)
-        if verb not in known.FILL_METHODS or not isinstance(made, cst.Call):
-            return None
-        if _has_unknown_keywords(made) or not made.args:
-            return None
-        if self._module.qualified(made.func) not in LEGACY and not self._chooses_legacy_type(made.func):
-            return None
-        if not all(self._is_size(arg) for arg in made.args):
-            return None
-        # `torch.rand` itself calls `uniform_` on new memory with the same generator, so the numbers are the same.
-        factory = known.FILL_METHODS[str(verb)] if verb != "fill_" else _factory_for(literal(positional(call, 0)))
-        moved = self._module.shared(Moves).first_move_of(call) is not None
-        return GeneratedData(call, str(verb), factory, "deterministic", costs=moved, data=made)
-
-    def _is_size(self, arg: cst.Arg) -> bool:
-        """Whether an argument is a size; tensors, arrays and lists are data."""
-        value = self._module.value(arg.value)
-        whole = arg.star == "*" or isinstance(arg.value, cst.Attribute)
-        sized = whole and any(isinstance(n, cst.Attribute) and n.attr.value == "shape" for n in descendants(arg.value))
-        call = isinstance(arg.value, cst.Call) and method(arg.value) in ("size", "numel")
-        return sized or call or value.kind is Kind.SCALAR or self._is_among_sizes(arg.value)
-
-    def _is_among_sizes(self, node: cst.CSTNode) -> bool:
-        """Whether a name or attribute is one of several arguments, which are sizes: ``torch.FloatTensor(n, 2)``."""
-        parent = self._module.parent(self._module.parent(node) or node)
-        several = isinstance(parent, cst.Call) and len(parent.args) > 1
-        return several and isinstance(node, (cst.Name, cst.Attribute, cst.BinaryOperation, cst.Subscript))
 
 
 def has_unknown_dtype(module: SourceModule, made: cst.Call) -> bool:

@@ -1,4 +1,4 @@
-"""Fixes of TL103: content created by NumPy, by Python or in place, as calls of torch factories."""
+"""Fixes of TL103: content created by NumPy or by Python, as calls of torch factories."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, bind, keyword, literal, positional, receiver
+from torchlint.analysis.syntax.calls import argument, bind, keyword, literal
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.catalogue.views import CONSTRUCTORS
 from torchlint.edit.editor import Editor, Unfixable, or_none
@@ -40,7 +40,6 @@ _SIZE = "what torch does not accept as a size, such as an array, raises an error
 _CONVERTED = "the numbers may be converted or rounded differently, and others may be out of the dtype's range"
 _EMPTY = "an empty list gives a float32 tensor of shape (0,), and a negative count does not raise an error"
 _STRIDES = "a tensor without elements gets other strides"
-_DATA = "a legacy constructor with one argument, which may be data, is replaced by a factory that takes it for a size"
 
 
 @or_none
@@ -57,9 +56,7 @@ class _Rewrite:
             raise Unfixable  # the content is created in another statement
         self._module, self._found = module, found
         self._editor, self._proof = module.shared(Editor), module.shared(Proof)
-        made = receiver(found.call) if found.source.endswith("_") else found.call
-        assert isinstance(made, cst.Call)
-        self._call, self._constructor = made, str(module.qualified(made.func))
+        self._call, self._constructor = found.call, str(module.qualified(found.call.func))
         if self._constructor not in LEGACY and self._constructor not in CONSTRUCTORS:
             raise Unfixable  # the type is selected at run time
         self._caveats: list[str] = []
@@ -74,44 +71,12 @@ class _Rewrite:
 
     def _content(self) -> tuple[list[str], str | None]:
         """The arguments of the factory, and the dtype if it is not the one that the factory chooses itself."""
-        if self._found.source.endswith("_"):
-            return self._filled(), self._legacy_dtype()
         self._check_other_arguments()
         if self._found.source == "range":
             return self._counted()
         if self._found.source == "a list":
             return self._repeated()
         return self._from_numpy()
-
-    # -- filled in place ---------------------------------------------------------------------------
-
-    def _filled(self) -> list[str]:
-        """The arguments for ``torch.FloatTensor(n, m).fill_(v)``; with several arguments, all of them are sizes."""
-        sizes, given = self._call.args, [arg.value for arg in self._found.call.args]
-        if any(arg.star or arg.keyword for arg in sizes) or len(given) != (self._found.source == "fill_"):
-            raise Unfixable
-        texts = [self._editor.argument(arg.value) for arg in sizes]
-        alone, full = len(texts) == 1, self._found.factory == "torch.full"
-        unknown = alone and not self._proof.is_size(sizes[0].value)
-        if (full and unknown) or any(not isinstance(literal(value), (int, float)) for value in given):
-            raise Unfixable
-        if unknown:
-            self._caveats.append(_DATA)
-        if not full:
-            return texts
-        return [f"({', '.join(texts)}{',' if alone else ''})", *map(self._editor.argument, given)]
-
-    def _legacy_dtype(self) -> str | None:
-        """The dtype of a legacy constructor, None if it is the one of the factory."""
-        dtype = LEGACY_DTYPES[self._constructor]
-        defaults, fills = self._module.shared(Defaults), self._found.factory == "torch.full"
-        plain = dtype == "float32" and not defaults.dtype_may_differ(self._call)
-        floats = not fills or isinstance(literal(positional(self._found.call, 0)), float)
-        if self._constructor == "torch.Tensor":
-            if defaults.sets_tensor_type or not floats:
-                raise Unfixable
-            return None
-        return None if plain and floats else self._dtype(dtype)
 
     # -- lists -------------------------------------------------------------------------------------
 

@@ -33,7 +33,6 @@ GENERATED_CONTENT = any_of(
     all_of(identifiers("numpy"), of_library(TORCH_FACTORIES)),
     identifiers("asarray"),
     text_pattern(rf"ensor[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", identifier_parts("tensor")),
-    text_pattern(r"Tensor[\s\\)]*\(", all_of(identifier_parts("tensor"), identifiers("fill_ zero_ uniform_ normal_"))),
     concepts.RENAMED_CONSTRUCTOR,
 )
 
@@ -56,7 +55,7 @@ class PythonDataFactory(Rule):
         from torchlint.rules.copies._factories import Factories
 
         factories = self.module.shared(Factories)
-        found = factories.generated(node) or factories.filled(node)
+        found = factories.generated(node)
         if found is None or self.module.in_test_function(node):
             return
 
@@ -70,16 +69,14 @@ class PythonDataFactory(Rule):
         self.report(
             node,
             self._message(found),
-            severity=Severity.WARNING if found.costs and self.module.followed.costs(place) else Severity.INFO,
+            severity=Severity.WARNING if self.module.followed.costs(place) else Severity.INFO,
             heat=Heat.STEP if in_step else None,
             fix=fix,
         )
 
     def _message(self, found: GeneratedData) -> str:
         dtype = f", dtype=torch.{found.dtype}" if found.dtype else ""
-        if found.source.endswith("_"):
-            made = f"`{found.source}` overwrites the tensor that a legacy constructor has just allocated"
-        elif found.source in ("range", "a list"):
+        if found.source in ("range", "a list"):
             made = "this converts a Python list of constant or sequential numbers one by one"
         else:
             made = f"this converts the result of `{found.source.replace('numpy', 'np')}`, which was created on the host"
