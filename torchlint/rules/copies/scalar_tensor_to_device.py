@@ -19,7 +19,7 @@ class ScalarTensorToDevice(Rule):
     fix = "sometimes"
     layout = False
     about_steps = True
-    recipe = Recipe("blocking-uploads", "finding", "numbers are copied to the device, and the host waits", least=2)
+    recipe = Recipe("blocking-uploads", "evidence", "numbers are copied to the device, and the host waits", least=2)
 
     def repair(self, node: cst.BaseExpression) -> Fix | None:
         """A number that the device fills in itself."""
