@@ -239,6 +239,7 @@ def rules_about(form: Form, origin: str) -> tuple[str, ...]:
 
 
 FORMS = tuple(value for value in globals().values() if isinstance(value, Form))
+SHAPES = frozenset(form.key for form in FORMS if form.rules == _SIZES)  # the host needs them to go on
 # Rules that report what following the programs sees; REPEATED those of them that are about reads in loops of a step.
 REPEATED = ("TL302",)
 REPORTING = frozenset(REPEATED).union(*(form.rules for form in FORMS))

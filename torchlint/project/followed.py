@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from torchlint.knowledge.forms import SHAPES
+
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
 Range = tuple[int, int, int, int]
 
@@ -133,7 +135,7 @@ class FollowedEvent(NamedTuple):
         """
         if self.is_round_trip or self.use == "index":
             return self.use != "size"
-        shapes = self.form.startswith("wait ")
+        shapes = self.form in SHAPES
         multiplied = bool(self.loops) and (shapes or self.form.startswith("copy ") or self.use in ("test", "stop"))
         converted = self.phase == EVALUATION and self.origin == "computed"
         return multiplied or converted or (shapes and self.phase != EVALUATION)
