@@ -96,7 +96,7 @@ class StubWords:
             if made is not None:
                 return made
             self._assumed[class_] = self._engine.classes.instantiate(class_, [], {}, given.node, given.scope)
-        self._state.frame.assumed = self._state.frame.assumes_step = True
+        self._state.frame.assumed, self._state.frame.assumes_step = True, "training"
         return self._assumed[class_]
 
     def _options_of(self, given: Arguments) -> Value:
