@@ -89,6 +89,31 @@ def test_commands_are_what_a_program_does(tmp_path: Path, program: str) -> None:
     assert told(tmp_path, program) == "warning"
 
 
+RUNNER = "class Runner:\n    def train(self, rows=3):\n        fit(rows, True)\n"
+TRAINING = "def train(rows=3):\n    fit(rows, True)\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        TRAINING + MAIN + "    fire.Fire(train)\n",
+        TRAINING + MAIN + "    fire.Fire({'train': train})\n",
+        TRAINING + MAIN + "    fire.Fire()\n",
+        RUNNER + MAIN + "    fire.Fire(Runner)\n",
+        RUNNER + MAIN + "    fire.Fire(Runner())\n",
+    ],
+)
+def test_fire_calls_functions_and_methods(tmp_path: Path, program: str) -> None:
+    assert told(tmp_path, f"import fire\nfrom common import fit, warm_up\n{program}") == "warning"
+
+
+@pytest.mark.parametrize(
+    "program", [TRAINING + MAIN, RUNNER.replace("train", "_train") + MAIN + "    fire.Fire(Runner)\n"]
+)
+def test_what_fire_does_not_offer_is_not_reached(tmp_path: Path, program: str) -> None:
+    assert told(tmp_path, f"import fire\nfrom common import fit, warm_up\n{program}") == UNREACHED
+
+
 @pytest.mark.parametrize(
     ("parameter", "expected"),
     [
@@ -122,6 +147,7 @@ def test_options_of_click_have_their_defaults(tmp_path: Path, option: str, expec
     ("name", "text", "expected"),
     [
         ("pyproject_toml", '[project.scripts]\nfit = "program:main"\n', "warning"),
+        ("pyproject_toml", '[project.gui-scripts]\nfit = "program:main"\n', "warning"),
         ("pyproject_toml", '[tool.poetry.scripts]\n"fit-it" = "program:main"\n[tool.other]\n', "warning"),
         ("setup_cfg", "[options.entry_points]\nconsole_scripts =\n    fit = program:main\n", "warning"),
         ("setup_py", "setup(entry_points={'console_scripts': ['fit = program:main']})\n", "warning"),

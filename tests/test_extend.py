@@ -163,7 +163,7 @@ def test_a_baseline_and_programs_are_those_beside_the_extended_file(tmp_path: Pa
 
 def test_programs_of_an_extended_file_are_found_from_its_folder() -> None:
     project('[tool.torchlint.world]\nprograms = ["pkg/train.py"]', "")
-    paths = ["pkg/train.py", "pkg/pkg/train.py"]
+    paths = dict.fromkeys(["pkg/train.py", "pkg/pkg/train.py"], b"")
     assert world_of(paths, configurations("pkg")).programs == ("pkg/train.py",)
     project("", '[tool.torchlint.world]\nprograms = ["pkg/train.py"]')
     assert world_of(paths, configurations("pkg")).programs == ("pkg/pkg/train.py",)

@@ -135,7 +135,7 @@ def test_a_wrapper_has_moved_what_the_model_gets_and_its_loader_should_pin(tmp_p
     files = {"train.py": WRAPPED.format(wrapped=wrapped), "net.py": NET}
     assert lines(tmp_path, files, "TL202", "TL301", "TL401") == [("net.py", 12, "TL301"), ("train.py", 13, "TL401")]
     (about_loader,) = found(tmp_path, files, "TL401")
-    assert "moved to the GPU by the wrapper of the model, in " in about_loader.message
+    assert "moved to the GPU by the wrapper of the model, which does not pin them, on line 14" in about_loader.message
 
 
 @pytest.mark.parametrize("wrapped", ["Net().cuda()", "nn.parallel.DistributedDataParallel(Net().cuda())"])

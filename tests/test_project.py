@@ -799,6 +799,6 @@ PIECES = """
     ],
 )
 def test_the_trainer_of_lightning_may_be_in_another_file(tmp_path: Path, trainer: str, severities: list[str]) -> None:
-    main = f"from lightning import Trainer\ndef main(options):\n    return {trainer}\n"
+    main = f"import data\nfrom lightning import Trainer\n\nmade = {trainer}\nprint(data, made)\n"
     findings = found(tmp_path, {"data.py": PIECES, "main.py": main}, "TL401")
     assert [f.severity.value for f in findings] == severities

@@ -38,7 +38,7 @@ def solve(
 ) -> Solution:
     """Follow the files of a project, whose contents are given by path.
 
-    Without an accelerator nothing is told but how often code runs.
+    Without an accelerator nothing is told but how often code runs, and which loaders there are.
     """
     engine = Engine(Program(contents, world), work, _libraries)
     Roots(engine).follow()

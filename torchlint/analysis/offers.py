@@ -12,7 +12,6 @@ from torchlint.analysis.things.cuda.guards import CudaGuards
 from torchlint.analysis.things.cuda.needs import CudaNeeds
 from torchlint.analysis.things.cuda.programs import CudaPrograms
 from torchlint.analysis.things.flags.writes import FlagWrites
-from torchlint.analysis.things.loading.framework_use import FrameworkUses
 from torchlint.analysis.things.loops import recognized
 from torchlint.analysis.things.shapes import Shapes
 from torchlint.analysis.values.lattice import Device, Kind
@@ -37,10 +36,6 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
         helpers = {f.name.value: helper for f in offered if (helper := flags.helper_summary(f)) is not None}
         if helpers:
             facts["flags"] = helpers
-    if module.text_index.has(concepts.RUNS_FRAMEWORK):
-        runs = module.shared(FrameworkUses).runs()
-        if runs:
-            facts["framework_runs"] = runs
     shapes = [(module.line(node), words) for node, words in Shapes(module).varying_places()]
     if shapes:
         facts["varying_shapes"] = shapes

@@ -24,9 +24,6 @@ def _shares(function: Function) -> bool:
     return function.shares and (function.keeps != "" or function.gives == "list") and not function.place
 
 
-_NO_TENSORS = ("number", "size", "flag", "none", "other")
-
-
 def _is_form(function: Function) -> bool:
     return function.keeps in ("content", "elements") and not function.place
 
@@ -38,8 +35,6 @@ VIEWS = methods(lambda function: function.memory == "view" and not function.plac
 SHARING = methods(_shares)
 # Functions whose results share memory with the tensor, array or buffer that they get, at least without a `dtype`.
 SHARING_FUNCTIONS = functions(lambda function: function.shares)
-# Methods that allocate their result.
-COPYING = methods(lambda function: not function.shares and function.gives not in _NO_TENSORS)
 JOINING = functions(lambda function: function.joins)
 
 # -- form and content ------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ class Configurations:
         self._files: dict[str, Config] = {}
         self._torches: dict[str, str] = {}
         self._scripts: dict[str, tuple[str, ...]] = {}
+        self.option_files: dict[str, tuple[str, ...]] = {}  # of programs, by folder, as far as they were searched for
         self._made: dict[tuple[str, str | None, str], Config] = {}
         self._default = Config(root=os.getcwd())
         self._only = self._changed(only) if only is not None else None

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Hashable
 
 from torchlint.catalogue.views import ONLY
+from torchlint.engine.containers import is_loader
 from torchlint.engine.frames import Frame, Function
 from torchlint.engine.union import join, key
 from torchlint.engine.values import PLAIN, UNKNOWN, Device, Kind, Value, sequence
@@ -34,9 +35,10 @@ def as_taken(function: Function, names: dict[str, Value]) -> dict[str, Value]:
 
 
 def kinds_of_data(function: Function, names: dict[str, Value]) -> Hashable:
-    """Which arguments are arrays or tensors, surely or not, on the host or not; and all that a wrapper passes on."""
+    """Which arguments are arrays or tensors, surely, on the host or not; loaders; and what a wrapper passes on."""
     data = ((name, value) for name, value in names.items() if value.kind in _DATA)
-    kinds = tuple((name, value.kind, value.sure, value.device is Device.HOST) for name, value in data)
+    kinds: tuple[Hashable, ...] = tuple((n, v.kind, v.sure, v.device is Device.HOST) for n, v in data)
+    kinds += tuple((name, key(value)) for name, value in names.items() if is_loader(value))
     args, named = function.node.args.vararg, function.node.args.kwarg
     return (kinds, key(names[args.arg]), key(names[named.arg])) if args is not None and named is not None else kinds
 

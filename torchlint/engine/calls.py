@@ -159,6 +159,8 @@ class Calls:
         given = [*args, *named.values()]
         for value in given:
             self._state.involve(value)
+            if value.kind is Kind.DICT and value.detail is None and isinstance(node, ast.Call):
+                value.detail = OTHERS if isinstance(node.func, ast.Name) else None  # which it may add to
         if node is not self._state.discarded and any(
             self._state.is_on_device(leaf) for v in given for leaf in leaves(v)
         ):

@@ -10,6 +10,7 @@ from torchlint.engine.arguments import OTHERS
 from torchlint.engine.containers import BATCHES
 from torchlint.engine.frames import Class, Object, Scope
 from torchlint.engine.state import Left, Returned
+from torchlint.engine.union import join_all
 from torchlint.engine.values import NUMBER, TEXT, UNKNOWN, Device, Kind, Value, collection, tensor
 from torchlint.knowledge import following as known
 
@@ -118,6 +119,11 @@ class Classes:
                 return self.instantiate(class_, [], {}, class_.node, class_.scope)
         return self._assumed[class_]
 
+    def objects_of(self, class_: Class) -> Value | None:
+        """The objects of a class that have been made; None if there are none."""
+        every = dict.fromkeys(made for made in self._objects.values() if made.class_ is class_)
+        return join_all(Value(Kind.INSTANCE, class_.node.name, target=made) for made in every) if every else None
+
     def _fill(self, made: Object, order: tuple[Class, ...], args: list[Value], kwargs: dict[str, Value]) -> None:
         """The fields of a dataclass or named tuple, from its arguments."""
         names = [
@@ -149,7 +155,7 @@ class Classes:
         shared = (class_, class_.created % 4) if class_.created > _OBJECTS else place
         found = self._objects.get(shared)
         if found is None:
-            found = self._objects[shared] = Object(class_)
+            found = self._objects[shared] = Object(class_, node)
             found.option = next((each.option for each in self._state.region.around() if each.option), None)
             if any(name.startswith("torch.optim") for name in self.lineage(class_)[1]):
                 _fill_optimizer(found)

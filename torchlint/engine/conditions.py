@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Container, Sequence
 
+from torchlint.engine.arguments import OTHERS
 from torchlint.engine.frames import TRAINING
 from torchlint.engine.values import Kind, Option, Value
 
@@ -30,6 +31,16 @@ def truth(test: Value) -> bool | None:
 def usual(test: Value) -> bool:
     """Whether a condition certainly holds in a normal run."""
     return bool(test.option.on) if isinstance(test.option, Option) else truth(test) is True
+
+
+def pins(named: dict[str, Value]) -> bool | None:
+    """Whether a loader with these arguments pins its batches in a normal run; None if that is not known."""
+    given = named.get("pin_memory")
+    if given is None:
+        return None if OTHERS in named else False
+    if isinstance(given.option, Option):
+        return given.option.on if not given.option.assumed else None
+    return truth(given)
 
 
 def off(test: Value, holds: bool) -> str | None:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 _JOINED = 60  # fields of a dict that a key that is not known may mean
 
 
+_DEEP = 4  # mappings of options
+
+
 class Containers:
     """Iterates over values, and reads and writes their items."""
 
@@ -53,6 +56,9 @@ class Containers:
         known, region = is_loader(iterable) or self.holds_loader(iterable), self._state.region
         region.named = region.named or (not known and _named_loader(iterable, getattr(node, "iter", node)))
         region.over_batches = region.over_batches or known or region.named
+        if iterable.kind is Kind.LOADER and iterable.origin is not None:  # a library copies its batches
+            place = Scope({}, self._state.frame.module)
+            self._state.happen(node, place, forms.BY_LIBRARY, iterable.origin, name=str(iterable.detail))
         self.consume(iterable, node)
 
     def consume(self, iterable: Value, node: ast.AST) -> None:
@@ -246,7 +252,7 @@ class Containers:
             owner.target.fields[name] = join(value, owner.target.fields.get(name))
         elif owner.kind is Kind.MODULE:
             owner.target.names[name] = value
-        elif owner.kind is Kind.DICT:
+        elif owner.kind in (Kind.DICT, Kind.LOADER):
             owner.fields[name] = value
         elif owner.kind is Kind.LIBRARY and value.kind is Kind.FUNCTION:
             self._state.patches.append((f"{owner.detail}.{name}", value.target))
@@ -257,6 +263,7 @@ class Containers:
                 owner.fields[index.detail] = value
             else:
                 owner.element = join(owner.element, value)
+                forget_options(owner)
         elif owner.kind is Kind.LIST:
             owner.element = join(owner.element, value)
         elif owner.kind is Kind.TENSOR and (index.is_text or _is_key(owner, index)):
@@ -345,6 +352,15 @@ def _named_loader(iterable: Value, node: ast.AST) -> bool:
 
 
 _OPEN = frozenset({Kind.UNKNOWN, Kind.LIST, Kind.METHOD})
+
+
+def forget_options(mapping: Value, depth: int = _DEEP) -> None:
+    """Something unknown is written over the options in a mapping, or in those inside of it."""
+    for name, value in list(mapping.fields.items()):
+        if value.option is not None and not value.option.given:
+            mapping.fields[name] = UNKNOWN
+        elif value.kind is Kind.DICT and depth:
+            forget_options(value, depth - 1)
 
 
 def _is_literal(index: ast.expr) -> bool:

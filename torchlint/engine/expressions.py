@@ -8,10 +8,13 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from torchlint.engine.arguments import OTHERS
 from torchlint.engine.conditions import off, truth
+from torchlint.engine.containers import forget_options
 from torchlint.engine.frames import Function, Scope
 from torchlint.engine.operations import compared, identical, is_foreign, operate
 from torchlint.engine.origins import read_among
+from torchlint.engine.paths import filled, joined, text_of
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -21,7 +24,6 @@ from torchlint.engine.values import (
     NUMBER,
     PLAIN,
     SEQUENCES,
-    TEXT,
     UNKNOWN,
     Counted,
     Device,
@@ -135,11 +137,14 @@ class Expressions:
         return collection(join_all(self._tuple_display(node, scope).items))
 
     def _dict_display(self, node: ast.Dict, scope: Scope) -> Value:
-        found = Value(Kind.DICT)
+        found, others = Value(Kind.DICT), False
         for key, item in zip(node.keys, node.values, strict=True):
             value = self.evaluate(item, scope)
             name = self.evaluate(key, scope) if key is not None else None
             if name is None:
+                if value.kind is not Kind.DICT or value.detail == OTHERS:
+                    others = True
+                    forget_options(found)
                 if value.kind is Kind.DICT:
                     found.fields.update(value.fields)
                     found.element = join(found.element, value.element) if value.element else found.element
@@ -147,13 +152,17 @@ class Expressions:
                 found.fields[name.detail] = value
             else:
                 found.element = join(found.element, value)
-        return found
+        return Value(Kind.DICT, OTHERS, fields=found.fields, element=found.element) if others else found
 
     def _formatted_string(self, node: ast.JoinedStr, scope: Scope) -> Value:
+        texts = []
         for part in node.values:
-            if isinstance(part, ast.FormattedValue):
-                self._state.reads(self.evaluate(part.value, scope), part.value, scope, forms.FORMATTED)
-        return TEXT
+            inner = part.value if isinstance(part, ast.FormattedValue) else part
+            value = self.evaluate(inner, scope)
+            if inner is not part:
+                self._state.reads(value, inner, scope, forms.FORMATTED)
+            texts.append(text_of(value))
+        return joined(texts)
 
     # -- comprehensions ----------------------------------------------------------------------------
 
@@ -320,7 +329,7 @@ class Expressions:
         left, right = self.evaluate(node.left, scope), self.evaluate(node.right, scope)
         if isinstance(node.op, ast.Mod) and left.is_text:
             self._state.reads(right, node, scope, forms.FORMATTED)
-            return TEXT
+            return filled(left, right.items if right.kind is Kind.TUPLE else [right])
         if isinstance(node.op, ast.Mult) and (left.kind in SEQUENCES or left.is_text):
             self._state.waits(right, node, scope, forms.SIZE)
         plain = all(v.kind is Kind.CONSTANT and v.sure and not v.option for v in (left, right))

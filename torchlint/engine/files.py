@@ -7,17 +7,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from torchlint.engine.events import Occurrence, events_of_files
+from torchlint.engine.feeds import loaders_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.often import Counts
 from torchlint.engine.state import State
 from torchlint.engine.ways import Ways
-from torchlint.knowledge.forms import BY_LIBRARY, COPY
 from torchlint.program.modules import Module
 from torchlint.project.followed import (
     ASSUMED,
     UNREACHED,
-    FollowedFeed,
     FollowedFile,
     FollowedStep,
     Range,
@@ -40,7 +39,7 @@ def known_of_files(
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual, feeds = _unusual(state, frequency, modules), _feeds(frequency)
+    unusual, loaders = _unusual(state, frequency, modules), loaders_of_files(state.loaders.values(), frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     entered = state.reached if reached is not None else None
     events = events_of_files(happened, ways, modules, entered, state.involved)
@@ -53,22 +52,28 @@ def known_of_files(
             tensors=tuple(sorted(tensors[path].items())),
             steps=tuple(step for _, (_, step) in sorted(steps[path].items())),
             unusual=tuple(sorted(unusual[path])),
-            feeds=tuple(sorted(feeds[path].values())),
+            loaders=tuple(sorted(loaders.get(path, ()))),
             reached=reached[path] if reached is not None else None,
             events=tuple(sorted(events.get(path, ()))),
             unfollowed=unfollowed.get(path, Unfollowed()),
         )
-        for path in sorted({*tensors, *steps, *unusual, *feeds, *events, *unfollowed, *counted, *(reached or ())})
+        for path in sorted({*tensors, *steps, *unusual, *loaders, *events, *unfollowed, *counted, *(reached or ())})
     }
 
 
 def counted_of_files(
     state: State, _: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
-    """How often the code of each file runs, and nothing else of it."""
+    """How often the code of each file runs, and which loaders it makes, but nothing else of it."""
     found = Counts(state, Ways(frequency)).of_files()
+    loaders = loaders_of_files(state.loaders.values(), frequency)
     return {
-        path: FollowedFile(digest(modules[path].content), often=often, repeats=repeats)
+        path: FollowedFile(
+            digest(modules[path].content),
+            loaders=tuple(sorted(loader._replace(feed=None) for loader in loaders.get(path, ()))),
+            often=often,
+            repeats=repeats,
+        )
         for path, (often, repeats) in found.items()
         if path in modules
     }
@@ -174,29 +179,6 @@ def _unfollowed(state: State) -> dict[str, Unfollowed]:
         for module, nodes in left.items()
         if nodes
     }
-
-
-# -- loaders ---------------------------------------------------------------------------------------
-
-
-def _feeds(frequency: Frequency) -> dict[str, dict[Range, FollowedFeed]]:
-    """The loaders whose batches are copied in every step, by file."""
-    feeds: dict[str, dict[Range, FollowedFeed]] = defaultdict(dict)
-    for frame in frequency.frames:
-        for (kind, place), event in frame.events.items():
-            if kind != COPY or event.origin is None or event.origin.kind != "batch":
-                continue
-            often = frequency.of(frame, place.region)
-            if often.rare or often.assumed or often.option is not None or often.phase is Phase.NONE:
-                continue
-            by = event.what if event.form is BY_LIBRARY else ""
-            for loader in event.origin.every:
-                if isinstance(loader.node, ast.Call) and not loader.frame.module.library:
-                    known = feeds[loader.frame.module.path]
-                    feed = FollowedFeed(range_of(loader.node), event.path, place.line, often.phase.value, by)
-                    if known.setdefault(feed.place, feed).phase != Phase.TRAINING.value:
-                        known[feed.place] = feed
-    return feeds
 
 
 # -- what a normal run does not get to -------------------------------------------------------------

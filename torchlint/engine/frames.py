@@ -87,6 +87,18 @@ class Tensor(NamedTuple):
     assumed: bool
 
 
+class Made(NamedTuple):
+    """A loader that a call makes in a region of a frame: what it is given by name, and what its batch is if pinning
+    leaves that as it is: the name of a class, or ``array``.
+    """
+
+    node: ast.Call
+    frame: Frame
+    region: Region
+    named: dict[str, Value]
+    unpinned: str
+
+
 class Call(NamedTuple):
     """A call of a frame in a region; ``kind`` is ``generator`` where it consumes what a generator yields."""
 
@@ -98,10 +110,10 @@ class Call(NamedTuple):
 class Object:
     """An object, by the place where it is created; ``option`` is the one without which a normal run does not."""
 
-    __slots__ = ("class_", "fields", "option")
+    __slots__ = ("class_", "fields", "node", "option")
 
-    def __init__(self, class_: Class | None) -> None:
-        self.class_ = class_
+    def __init__(self, class_: Class | None, node: ast.AST | None = None) -> None:
+        self.class_, self.node = class_, node
         self.option: str | None = None
         self.fields: dict[str, Value] = {}
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torchlint.engine.origins import of_operands, read_among
+from torchlint.engine.paths import joined, path_of, text_of
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -16,7 +17,6 @@ from torchlint.engine.values import (
     NUMBER,
     PLAIN,
     SEQUENCES,
-    TEXT,
     TYPES,
     UNKNOWN,
     Counted,
@@ -55,8 +55,8 @@ def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
         return collection(repeated.element if repeated.kind is Kind.LIST else join_all(repeated.items))
     if Kind.ARRAY in kinds:
         return Value(Kind.ARRAY, origin=of_operands([left, right]))
-    if left.is_text:
-        return TEXT
+    if left.is_text or (right.is_text and left.kind in (Kind.UNKNOWN, Kind.METHOD)):
+        return path_of(left, right) if isinstance(operation, ast.Div) else joined([text_of(left), text_of(right)])
     if Counted.TIME in (left.detail, right.detail):
         return Value(Kind.NUMBER, Counted.TIME)
     if kinds <= {*PLAIN, Kind.SHAPE}:

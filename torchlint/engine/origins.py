@@ -40,6 +40,8 @@ def of_call(values: Sequence[Value], function: Function, device: Device, *, seed
     """
     if device is not Device.HOST:
         return None
+    if function.shares and function.keeps and not function.dtype and values and values[0].kind is Kind.TENSOR:
+        return values[0].origin
     found = of_operands(values)
     return found if found is None or found.kind != "read" or (function.kernel in _ON_DEVICE and not seeded) else None
 

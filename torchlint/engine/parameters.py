@@ -34,6 +34,7 @@ class Parameters:
         found = dict(zip(names, args, strict=False))
         # Where calls are assumed, the one object of a class may also have what its users leave out.
         assumed = self._state.frame.assumed or (self._state.assuming and function.name == "__init__")
+        assumed = assumed and not function.scope.module.library
         if given.vararg is not None:
             found[given.vararg.arg] = sequence(args[len(names) :])
         keywords = {*names, *(each.arg for each in given.kwonlyargs)}

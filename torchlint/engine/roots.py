@@ -33,10 +33,18 @@ _TRAINING = (
         b"backward(",
         b"def forward(",
         b"def training_step",
+        b"def train_dataloader",
         b"def compute_loss",
         b"Optimizer)",
     ),
     *(name.encode() for name in sorted(known.CALLED_IN_STEPS)),
+)
+
+
+# Methods that frameworks ask for loaders.
+_LOADER_HOOKS = frozenset(
+    "train_dataloader val_dataloader test_dataloader predict_dataloader get_train_dataloader get_eval_dataloader "
+    "get_test_dataloader".split()
 )
 
 
@@ -81,10 +89,13 @@ class Roots:
         functions = [root.function for root in roots if not self._is_reached(root)]
         patched = [function for _, function in self._state.patches]
         generating: set[ast.AST] = {function.node for function in functions if _generates(function.node)}
-        for layer in (*self._layers(functions), generating):
+        loading: set[ast.AST] = {function.node for function in functions if _calls(function, self._loading())}
+        for layer in (*self._layers(functions), loading, generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
                     self._enter(root, stepped=_is_step(root.function.node))
+            if layer is loading:
+                self._run_by_frameworks()
         for root in roots:
             if root.computes and not root.stepped and not self._is_reached(root):
                 self._enter(root, stepped=not _repeats(root.function.node))
@@ -101,6 +112,31 @@ class Roots:
             hot = root.class_ is not None and name in known.CALLED_FOR_BATCHES
             if not self._is_reached(root) and (hot or name in known.COLLATING or _repeats(root.function.node)):
                 self._enter(root, stepped=hot, guessed=True)
+
+    def _loading(self) -> set[str]:
+        """The names of the classes of loaders, and of those of frameworks that iterate over loaders."""
+        every = [(class_, self._engine.classes.lineage(class_)[1]) for class_ in self._engine.classes.all]
+        loaders = {class_.node.name for class_, bases in every if any(map(_is_loader, bases))}
+        running = {class_.node.name for class_, _ in every if class_.scope.module.library and "fit" in class_.fields}
+        return {"DataLoader", *loaders, *running}
+
+    def _run_by_frameworks(self) -> None:
+        """Objects of classes of frameworks that make loaders which nothing has asked them for."""
+        for class_ in list(self._engine.classes.all):
+            own = class_.scope.module
+            made = [v.target for v in class_.fields.values() if _is_definition(v) and v.target.name in _LOADER_HOOKS]
+            left = [function for function in made if function.node not in self._engine.calls.reached]
+            if left and not own.is_test and not own.library and self._state.work < self._state.total:
+                self._within(_ONE_ROOT, left[0], partial(self._run_by_framework, class_))
+
+    def _run_by_framework(self, class_: Class) -> None:
+        frame = self._state.new_frame(class_.scope.module, "<assumed>")
+        frame.assumed = True
+        with self._state.at(frame):
+            made = self._engine.classes.assumed(class_)
+            run = self._engine.classes.method(made, "_assumed") if made.kind is Kind.INSTANCE else None
+            if run is not None and run.target.scope.module.library:
+                self._engine.call(run, [], {}, class_.node, class_.scope)
 
     def _enter(self, root: Root, *, stepped: bool, guessed: bool = False) -> None:
         function = root.function
@@ -302,6 +338,14 @@ def _is_step(node: ast.AST) -> bool:
     return not _repeats(node) and {"backward", "step"} <= _called_names(node)
 
 
+def _calls(function: Function, names: Collection[str]) -> bool:
+    """Whether a function calls something by one of these names; no test, and none that a framework asks for loaders."""
+    content, tests = function.scope.module.content, function.name.startswith("test_") and not _required(function)
+    if tests or function.name in _LOADER_HOOKS or not any(name.encode() in content for name in names):
+        return False
+    return not _called_names(function.node).isdisjoint(names)
+
+
 def _generates(node: ast.AST) -> bool:
     """Whether a function computes without gradients, and in a loop."""
     without = any(known.NO_GRADIENTS.search(ast.unparse(each)) for each in getattr(node, "decorator_list", ()))
@@ -347,6 +391,10 @@ def _is_stepped(name: str, libraries: frozenset[str], *, is_module: bool) -> boo
         return any(base.startswith("torch.nn") for base in libraries)
     called = is_module or any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
     return name in known.STEPPED and called
+
+
+def _is_loader(class_: str) -> bool:
+    return known.LOADER.search(class_.rpartition(".")[2]) is not None
 
 
 def _is_called_in_models(patched: str) -> bool:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
-from torchlint.engine.frames import Call, Event, Frame, Function, Object, Place, Region, Scope, Tensor
+from torchlint.engine.frames import Call, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
 from torchlint.engine.origins import own_origins
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
@@ -63,6 +63,7 @@ class State:
         self.discarded: ast.expr | None = None  # the call whose result nothing uses
         # What is told of the calls of methods, if some functions are configured as hot.
         self.unresolved: Callable[[Value, list[Value], dict[str, Value], ast.Call], None] | None = None
+        self.loaders: dict[tuple[ast.AST, Region], Made] = {}  # that are made of the project's own code
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied

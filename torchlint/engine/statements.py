@@ -118,7 +118,8 @@ class Statements:
             return False
         owner = self._engine.evaluate(target.value, scope)
         held = owner.target.fields.get(target.attr) if owner.kind is Kind.INSTANCE else None
-        return held is not None and held.origin is not None and held.origin.frame is not self._state.frame
+        origin = held.origin if held is not None else None
+        return origin is not None and origin.kind != "batch" and origin.frame is not self._state.frame
 
     def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         if node.value is not None:

@@ -121,7 +121,8 @@ def _of_kind(one: Value, other: Value) -> Value:
     if kind is Kind.LIST:
         return collection(join(one.element, other.element) if one.element or other.element else None)
     if kind in PLAIN:
-        return Value(kind, rarely=one.rarely if one.rarely == other.rarely else 0)
+        text = one.target if one.target == other.target else None
+        return Value(kind, target=text, rarely=one.rarely if one.rarely == other.rarely else 0)
     return one
 
 
@@ -154,6 +155,8 @@ def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
         known = {origin.node for origin in one.every}
         more = tuple(origin._replace(others=()) for origin in other.every if origin.node not in known)
         one = one._replace(others=(*one.others, *more)[:_MEMBERS])
+    if (one.kind, other.kind) == ("computed", "batch"):
+        return other._replace(pins=None)
     return one if one.pins is other.pins else one._replace(pins=None)
 
 
@@ -214,7 +217,7 @@ def key(value: Value, depth: int = 2) -> Hashable:
     if kind is Kind.TENSOR:
         return kind, value.detail, value.device, value.sure, value.rank, _key_of_origin(value.origin)
     if kind in PLAIN:
-        return kind, value.rarely, value.device
+        return kind, value.rarely, value.device, value.target
     if kind in (Kind.LIBRARY, Kind.PACKAGE, Kind.LIBRARY_MODULE, Kind.UNKNOWN):
         return kind, value.detail
     return _key_of_container(value, depth)

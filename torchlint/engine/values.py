@@ -18,7 +18,7 @@ class Kind(Enum):
     UNKNOWN = "unknown"
     CONSTANT = "constant"  # `detail` is the constant
     NUMBER = "number"  # `detail` is a Counted, for numbers that conditions are rare by
-    TEXT = "text"  # the name of a type of tensors has a `device`
+    TEXT = "text"  # `target` is what is known of it, and the name of a type of tensors has a `device`
     FLAG = "flag"  # a bool of the host, or the outcome of a comparison
     TENSOR = "tensor"
     ARRAY = "array"  # of NumPy
@@ -105,12 +105,14 @@ class Option(NamedTuple):
     """An option of the program that a value depends on, and whether the value is true in a normal run; None if unknown.
 
     ``name`` is the option without which that differs; with a space in it, it says in words how a run differs.
-    ``given``: the configuration gives the option its value, and not the program by default.
+    ``given``: the configuration gives the option its value, and not the program by default. ``assumed``: a parameter of
+    a function that nothing is known to call.
     """
 
     name: str
     on: bool | None
     given: bool = False
+    assumed: bool = False
 
 
 class Value:
@@ -170,6 +172,10 @@ class Value:
         """This value with content that comes from somewhere else."""
         return self._copy(origin=origin)
 
+    def assumed(self) -> Value:
+        """This option as a parameter of a function that nothing is known to call."""
+        return self._copy(option=self.option._replace(assumed=True) if self.option is not None else None)
+
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""
         return self._copy(device=Device.ACCELERATOR)
@@ -213,6 +219,7 @@ class Value:
 BATCH = "batch"  # the detail of what loaders and unknown iterables yield
 MOVED = "moved"  # the detail of what was moved to the device, such as a dict of tensors: a tensor, if it is not sure
 MASK, INDICES = "mask", "indices"  # the details of boolean tensors, and of those of integers
+SPARSE = "sparse"  # the detail of sparse and nested tensors
 
 _NULLABLE = frozenset(
     {

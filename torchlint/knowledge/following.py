@@ -76,6 +76,11 @@ PROGRESS = frozenset("tqdm trange track progress_bar alive_it ProgressBar".split
 CLOCKS = frozenset("time.time time.perf_counter time.monotonic timeit.default_timer".split())
 NAMESPACES = frozenset("SimpleNamespace Namespace".split())
 MAPPINGS = frozenset("defaultdict OrderedDict Counter EasyDict edict AttrDict Munch Bunch".split())
+# Functions that read files of options.
+READ_OPTIONS = frozenset(
+    "yaml.safe_load yaml.load yaml.full_load yaml.unsafe_load json.load json.loads toml.load toml.loads tomllib.load "
+    "tomllib.loads tomli.load tomli.loads omegaconf.OmegaConf.load".split()
+)
 QUEUES = frozenset("deque Queue SimpleQueue LifoQueue JoinableQueue".split())
 LOGGING = frozenset("add_scalar info write add_scalars log_metric warning add_histogram add_text debug".split())
 QUIET = frozenset(

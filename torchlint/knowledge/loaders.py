@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from torchlint.catalogue.views import VIEWS
-
 LOADER = "torch.utils.data.DataLoader"
 LOADERS = frozenset({LOADER, "torchdata.stateful_dataloader.StatefulDataLoader"})
 # How their names end.
@@ -16,5 +14,3 @@ PARAMETERS = tuple(
 UNPINNABLE = frozenset("to_sparse to_sparse_csr sparse_coo_tensor nested_tensor as_nested_tensor".split())
 # Frameworks on whose devices pinned host memory plays no part.
 OTHER_DEVICES = ("torch_xla", "torch_directml", "habana_frameworks")
-# Methods of batches, and of their tensors, whose results share memory with them.
-VIEW_METHODS = VIEWS | frozenset("items values get pop".split())

@@ -15,3 +15,7 @@ LIBRARIES = frozenset(
     "pytest setuptools pip rich loguru termcolor easydict yacs mmcv mmengine mmdet detectron2 fvcore torch_geometric "
     "dgl networkx open_clip clip".split()
 )
+# Those that run programs of torch.
+FRAMEWORKS_OF_TORCH = frozenset(
+    "accelerate ignite lightning lightning_fabric poutyne pytorch_lightning transformers trl".split()
+)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.containers import ANY_FIELD, is_loader
 from torchlint.engine.frames import Class, Scope
+from torchlint.engine.paths import path_of
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -134,7 +135,7 @@ class Builtins:
     def _like(self, iterable: Value, element: Value) -> Value:
         """A view of an iterable with other elements: still a loader, still the same generator."""
         if is_loader(iterable) or self._engine.containers.holds_loader(iterable):
-            return Value(Kind.LOADER, element=element)
+            return Value(Kind.LOADER, iterable.detail, element=element, origin=iterable.origin)
         if iterable.kind is Kind.GENERATOR:
             return Value(Kind.GENERATOR, iterable.detail, element=element, target=iterable.target)
         return collection(element)
@@ -184,6 +185,9 @@ class Builtins:
     def _vars(self, given: Arguments) -> Value:
         value = given.get(0)
         return Value(Kind.DICT, fields=dict(value.target.fields)) if value.kind is Kind.INSTANCE else value
+
+    def _open(self, given: Arguments) -> Value:
+        return path_of(given.get(0, "file"))
 
     def _names(self, given: Arguments) -> Value:
         return Value(Kind.DICT, fields=dict(given.scope.module.names))
@@ -306,6 +310,7 @@ _FUNCTIONS = {
     "filter": Builtins._filter,
     "dict": Builtins._dict,
     "vars": Builtins._vars,
+    "open": Builtins._open,
     "eval": Builtins._eval,
     "super": Builtins._super,
     "getattr": Builtins._getattr,

@@ -6,11 +6,13 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from torchlint.catalogue.views import JOINING
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.frames import Function, Scope
-from torchlint.engine.values import Device, Kind, Value, leaves, library, sequence, tensor
+from torchlint.engine.values import SPARSE, Device, Kind, Value, leaves, library, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge.forms import BY_LIBRARY
+from torchlint.knowledge.loaders import UNPINNABLE
 from torchlint.libraries.builtins import Builtins
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.loaders import Loaders, on_device
@@ -52,9 +54,14 @@ class Libraries:
 
     def call(self, function: Value, given: Arguments) -> Value:
         """What a function or method of a library gives."""
-        if function.kind is Kind.METHOD:
-            return self._method(given)
-        dotted: str = function.detail
+        found = self._method(given) if function.kind is Kind.METHOD else self._function(function.detail, given)
+        parts = (leaf.detail for value in given.values for leaf in leaves(value))
+        if given.name in UNPINNABLE or (f"torch.{given.name}" in JOINING and SPARSE in parts):
+            sure = found.kind is Kind.TENSOR and found.sure
+            return tensor(found.device or Device.UNKNOWN, sure=sure, detail=SPARSE, origin=found.origin)
+        return found
+
+    def _function(self, dotted: str, given: Arguments) -> Value:
         top = dotted.partition(".")[0]
         if top == "builtins" and dotted != "builtins.__import__":
             return self._builtins.call(given)
@@ -91,7 +98,8 @@ class Libraries:
 
     def parameter(self, name: str, default: Value) -> Value:
         """A parameter with a default, which is an option of whoever calls the function."""
-        return self._options.option(name, default)
+        found = self._options.option(name, default)
+        return found.assumed() if found.option is not None and not found.option.given else found
 
     def given(self, name: str) -> Value | None:
         """A parameter that a command line fills, if the configuration says its value."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.engine.arguments import OTHERS, Arguments
-from torchlint.engine.conditions import truth
-from torchlint.engine.frames import Scope
+from torchlint.engine.arguments import Arguments
+from torchlint.engine.conditions import pins
+from torchlint.engine.frames import Made, Scope
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
@@ -16,21 +16,26 @@ from torchlint.engine.values import (
     ELEMENT,
     NUMBER,
     SEQUENCES,
+    SPARSE,
     TEXT,
     UNKNOWN,
     Device,
     Kind,
-    Option,
     Origin,
     Value,
     collection,
+    computed,
+    leaves,
     sequence,
     tensor,
 )
+from torchlint.knowledge.loaders import PARAMETERS
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
+_PLAIN_BASES = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
+_PINNING = frozenset({"pin_memory", "__getattr__", "__getattribute__"})
 _NESTED = 3  # containers in a batch
 
 
@@ -54,20 +59,28 @@ class Loaders:
 
     def loader(self, given: Arguments) -> Value:
         """A loader over a dataset."""
-        batch = self.batch(given.get(0, "dataset"), given.named, given.node, given.scope)
-        return Value(Kind.LOADER, element=batch, fields=dict(given.named))
+        named = {**dict(zip(PARAMETERS, given.values, strict=False)), **given.named}
+        batch = self.batch(given.get(0, "dataset"), named, given.node, given.scope)
+        return Value(Kind.LOADER, element=batch, fields=named)
 
     def batch(self, dataset: Value, named: dict[str, Value], node: ast.AST, scope: Scope) -> Value:
         """The batch of a loader: the items of its dataset, collated on the host."""
-        origin = self._state.origin("batch", node)._replace(pins=_pins(named))
+        origin = self._state.origin("batch", node)._replace(pins=pins(named))
         frame = self._state.new_frame(scope.module, "<worker>")
         frame.worker = True
         saved, self._state.worker = self._state.worker, True
         try:
             with self._state.at(frame):
-                return self._collated(self._item(dataset, node, scope), named.get("collate_fn"), origin, node, scope)
+                batch = self._collated(self._item(dataset, node, scope), named.get("collate_fn"), origin, node, scope)
         finally:
             self._state.worker = saved
+        if any(leaf.device is Device.ACCELERATOR for leaf in leaves(batch)):
+            batch = _unpinned(batch)
+        if isinstance(node, ast.Call) and not scope.module.library:
+            unpinned = self._unpinned(batch) if _gives_one(named.get("collate_fn", batch), batch) else ""
+            made = Made(node, self._state.frame, self._state.region, named, unpinned)
+            self._state.loaders[node, self._state.region] = made
+        return batch
 
     def _item(self, dataset: Value, node: ast.AST, scope: Scope) -> Value | None:
         """What indexing a dataset gives, or iterating over it."""
@@ -95,23 +108,43 @@ class Loaders:
     ) -> Value:
         if collate is not None and collate.kind in CALLABLE and collate.kind is not Kind.LIBRARY:
             try:
-                return _on_host(self._engine.call(collate, [collection(item or ELEMENT)], {}, node, scope), origin)
+                made = self._engine.call(collate, [collection(item or ELEMENT)], {}, node, scope)
+                return self._of_object(made, origin) if made.kind is Kind.INSTANCE else _on_host(made, origin)
             except (Returned, Left):
                 pass
         known = item is not None and item.kind is not Kind.UNKNOWN
         return _collate(item, origin) if known and item is not None else _batch(origin)
 
+    def _of_object(self, batch: Value, origin: Origin) -> Value:
+        """A batch that is an object of the project, which is pinned only if it can do that itself."""
+        if self._lacks_pinning(batch):
+            origin = origin._replace(kind="computed")
+        for name, value in list(batch.target.fields.items()):
+            self._state.set_field(batch.target, name, _on_host(value, origin))
+        return batch
+
+    def _lacks_pinning(self, batch: Value) -> bool:
+        """Whether an object is of a class that is known in whole, is no container, and cannot be pinned."""
+        class_ = batch.target.class_
+        order, libraries = self._engine.classes.lineage(class_) if class_ is not None else ((), frozenset({""}))
+        fields = {*batch.target.fields, *(name for each in order for name in each.fields)}
+        return libraries <= _PLAIN_BASES and fields.isdisjoint(_PINNING)
+
+    def _unpinned(self, batch: Value) -> str:
+        """What a batch is if pinning leaves it as it is; empty if it does not."""
+        if all(member.kind is Kind.INSTANCE and self._lacks_pinning(member) for member in batch.members):
+            return str(batch.members[0].detail)
+        return "array" if {leaf.kind for leaf in leaves(batch)} == {Kind.ARRAY} else ""
+
+
+def _gives_one(collate: Value, batch: Value) -> bool:
+    """Whether all that a collation gives is known to be of one kind."""
+    node = collate.target.node if collate.kind is Kind.FUNCTION else None
+    return batch.kind is Kind.UNION or sum(isinstance(part, ast.Return) for part in ast.walk(node or ast.Pass())) < 2
+
 
 def _or(place: Device | None, usual: Device) -> Device:
     return usual if place is None or place is Device.UNKNOWN else place
-
-
-def _pins(named: dict[str, Value]) -> bool | None:
-    """Whether a loader with these arguments pins its batches; None if that is not known."""
-    given = named.get("pin_memory")
-    if given is None:
-        return None if OTHERS in named else False
-    return given.option.on if isinstance(given.option, Option) else truth(given)
 
 
 def on_device(value: Value, depth: int = _NESTED) -> Value:
@@ -121,16 +154,22 @@ def on_device(value: Value, depth: int = _NESTED) -> Value:
     return _mapped(value, on_device, depth) if depth else value
 
 
-def prepared(values: list[Value], *, moves: bool = True) -> Value:
-    """Accelerate and Fabric: the same things; loaders give batches of the device if it ``moves`` them."""
-    found = [join_all(map(_moving, value.members)) if moves else value for value in values]
+def prepared(values: list[Value], *, moves: bool = True, by: str = "") -> Value:
+    """Accelerate and Fabric: the same things; loaders give batches of the device if it ``moves`` them.
+
+    ``by`` is the library that copies these batches when the loaders are iterated over.
+    """
+    found = [join_all(_moving(each, by) for each in value.members) if moves else value for value in values]
     return found[0] if len(found) == 1 else sequence(found)
 
 
-def _moving(value: Value) -> Value:
+def _moving(value: Value, by: str) -> Value:
     if value.kind is not Kind.LOADER:
         return value
-    return Value(Kind.LOADER, element=on_device(value.element or UNKNOWN), fields=value.fields)
+    batch = value.element or UNKNOWN
+    origins = [leaf.origin for leaf in leaves(batch) if leaf.origin is not None and leaf.origin.kind == "batch"]
+    origin = origins[0] if origins and by else None
+    return Value(Kind.LOADER, by, element=on_device(batch), fields=value.fields, origin=origin)
 
 
 def _collate(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
@@ -141,6 +180,8 @@ def _collate(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
         return _mapped(value, lambda part, d: _collate(part, origin, d), depth) if depth else _batch(origin)
     if value.kind is Kind.TENSOR and value.device is Device.ACCELERATOR:
         return value
+    if value.detail == SPARSE:
+        return value.with_origin(computed(origin))
     if value.kind in (Kind.TENSOR, Kind.ARRAY, Kind.NUMBER, Kind.CONSTANT, Kind.FLAG):
         return tensor(Device.HOST, detail=value.detail if value.kind is Kind.TENSOR else None, origin=origin)
     return _batch(origin)
@@ -151,10 +192,18 @@ def _on_host(value: Value, origin: Origin, depth: int = _NESTED) -> Value:
     if value.kind is Kind.TENSOR and value.device is Device.ACCELERATOR:
         return value
     if value.kind is Kind.TENSOR:
-        return tensor(Device.HOST, detail=value.detail, origin=origin)
+        known = computed(origin) if value.detail == SPARSE else origin
+        return tensor(Device.HOST, detail=value.detail, origin=known)
     if value.kind is Kind.UNKNOWN:
         return _batch(origin)
     return _mapped(value, lambda part, d: _on_host(part, origin, d), depth) if depth else value
+
+
+def _unpinned(value: Value, depth: int = _NESTED) -> Value:
+    """What is on the host in a batch that cannot be pinned."""
+    if value.kind is Kind.TENSOR:
+        return value.with_origin(computed(value.origin))
+    return _mapped(value, _unpinned, depth) if depth else value
 
 
 def _mapped(value: Value, act: object, depth: int) -> Value:

@@ -19,6 +19,7 @@ from torchlint.engine.values import (
     sequence,
 )
 from torchlint.knowledge import following as known
+from torchlint.libraries.option_files import FileOptions
 from torchlint.program.world import Setting, option_name, otherwise, setting, setting_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Options:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
+        self.files = FileOptions(engine, self.option)
 
     def method(self, given: Arguments) -> Value:
         """A method of a parser."""
@@ -84,7 +86,11 @@ class Options:
             return given
         safely = self._engine.expressions.safely
         for decorator in getattr(function.node, "decorator_list", ()):
-            if not isinstance(decorator, ast.Call) or safely(decorator.func, function.scope).detail != "click.option":
+            called = safely(decorator.func, function.scope).detail if isinstance(decorator, ast.Call) else None
+            if called == "hydra.main":
+                named = {each.arg: safely(each.value, function.scope) for each in decorator.keywords if each.arg}
+                return self.files.of_hydra(named, function.scope.module)
+            if called != "click.option":
                 continue
             texts = (each.value for each in decorator.args if isinstance(each, ast.Constant))
             names = [text for text in texts if isinstance(text, str)]

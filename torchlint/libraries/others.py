@@ -47,6 +47,7 @@ class Others:
     def __init__(self, engine: Engine, words: StubWords, loaders: Loaders, options: Options) -> None:
         self._engine, self._state = engine, engine.state
         self._words, self._loaders, self._options = words, loaders, options
+        self._files = options.files
 
     def call(self, dotted: str, given: Arguments) -> Value:
         """What a function gives."""
@@ -214,7 +215,15 @@ class Others:
         return NUMBER
 
     def _host(self, given: Arguments) -> Value:
-        return TEXT if given.name in ("join", "basename", "getcwd", "strftime") else UNKNOWN
+        if given.name in _PATHS:
+            return self._files.path(given)
+        return TEXT if given.name in ("basename", "getcwd", "strftime", "dirname") else UNKNOWN
+
+    def _option_file(self, given: Arguments) -> Value:
+        return self._files.load(given)
+
+    def _merged(self, given: Arguments) -> Value:
+        return self._files.merged(given)
 
     def _environment(self, given: Arguments) -> Value:
         return Value(Kind.UNKNOWN, "environment")
@@ -250,6 +259,7 @@ def _may_mean(name: str, prefix: str) -> bool:
 
 
 _LOADERS = frozenset("MultiEpochsDataLoader DataLoaderX WebLoader".split())
+_PATHS = frozenset("join abspath realpath normpath expanduser fspath Path PurePath".split())
 _PARSERS = frozenset("cli parse CLI from_cli".split())
 _EXACT = {
     "functools.partial": Others._partial,
@@ -260,6 +270,10 @@ _EXACT = {
     "importlib.import_module": Others._import,
     "builtins.__import__": Others._import,
     **dict.fromkeys(known.CLOCKS, Others._time),
+    **dict.fromkeys(known.READ_OPTIONS, Others._option_file),
+    **dict.fromkeys(("omegaconf.OmegaConf.create", "omegaconf.OmegaConf.to_container"), Others._first),
+    "omegaconf.OmegaConf.merge": Others._merged,
+    "hydra.utils.to_absolute_path": Others._first,
 }
 _NAMED = {
     **dict.fromkeys(("ArgumentParser", "ArgParser", "ConfigArgumentParser"), Others._parser),

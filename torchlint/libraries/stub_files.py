@@ -75,6 +75,7 @@ _STUBS = {
     "trl": Stub("trl", "trl", "the trainers of TRL"),
     "accelerate": Stub("accelerate", "accelerate", "Accelerate"),
     "ignite": Stub("ignite", "ignite", "Ignite"),
+    "poutyne": Stub("poutyne", "poutyne", "poutyne"),
     "absl": Stub("absl", "absl", "Abseil"),
     "click": Stub("click", "click", "Click"),
     "fire": Stub("fire", "fire", "Fire"),

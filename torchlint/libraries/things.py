@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from torchlint.catalogue.views import CASTS, SHARING
-from torchlint.engine.arguments import Arguments, device_of
-from torchlint.engine.containers import ANY_FIELD, BATCHES
+from torchlint.engine.arguments import OTHERS, Arguments, device_of
+from torchlint.engine.containers import ANY_FIELD, BATCHES, forget_options
 from torchlint.engine.origins import read_among
+from torchlint.engine.paths import filled, path_of
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     ELEMENT,
@@ -135,6 +137,8 @@ class Things:
     def _update(self, given: Arguments) -> Value:
         owner = given.receiver
         for value in given.values:
+            if value.kind is Kind.UNKNOWN or value.detail == OTHERS:
+                forget_options(owner)
             if value.kind is Kind.DICT and value is not owner:
                 owner.fields.update(value.fields)
                 owner.element = join(owner.element, value.element) if value.element else owner.element
@@ -149,6 +153,11 @@ class Things:
         if given.name == "format":
             for value in given.all:
                 self._state.reads(value, given.node, given.scope, forms.FORMATTED)
+            return filled(given.receiver, given.values)
+        if given.name == "joinpath":
+            return path_of(given.receiver, *given.values)
+        if given.name in _SAME_FILE:
+            return given.receiver
         if given.name in ("split", "rsplit", "splitlines"):
             return collection(TEXT)
         return FLAG if given.name in ("startswith", "endswith", "isdigit") else TEXT
@@ -243,7 +252,9 @@ class Things:
         libraries = self._engine.classes.libraries_of(owner)
         if any(known.LOADER.search(name.rpartition(".")[2]) for name in libraries):
             dataset = given.get(0, "dataset")
-            batch = self._loaders.batch(dataset, given.named, given.node, given.scope)
+            hands_on = any(isinstance(argument, ast.Starred) for argument in given.node.args)
+            node = owner.target.node if hands_on and owner.target.node is not None else given.node
+            batch = self._loaders.batch(dataset, given.named, node, given.scope)
             owner.target.fields[BATCHES] = batch
 
     # -- optimizers ---------------------------------------------------------------------------------
@@ -338,6 +349,7 @@ class Things:
 
 
 _VIEWS = SHARING - CASTS.keys()
+_SAME_FILE = frozenset("open read read_text read_bytes resolve absolute expanduser as_posix strip".split())
 _SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
 _SAME_UNKNOWN = frozenset("cuda to train eval detach float long half double int".split())
 _OF_DICTS = {

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from torchlint.knowledge.following import CALLED_FOR_BATCHES, COLLATING
-from torchlint.knowledge.frameworks import PACKAGES, RUNNER_NAMES
 from torchlint.knowledge.heat import STEP_METHODS
+from torchlint.knowledge.packages import FRAMEWORKS_OF_TORCH
 from torchlint.knowledge.portability import (
     CUDA_PACKAGES,
     DEVICE_NAME,
@@ -51,12 +51,10 @@ ON_ACCELERATOR = any_of(
 )
 # The file may compute with tensors: it names PyTorch or a library that is built on it, or moves something to an
 # accelerator, as a file may do with what others give it.
-TORCH = any_of(identifiers(*sorted(TORCH_LIBRARIES | PACKAGES)), ON_ACCELERATOR)
+TORCH = any_of(identifiers(*sorted(TORCH_LIBRARIES | FRAMEWORKS_OF_TORCH)), ON_ACCELERATOR)
 COLLATE = identifier_parts("collate")
 # Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
 LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher", "dl "), identifiers("next"))
-# The file may run a framework that moves batches, or give it loaders.
-RUNS_FRAMEWORK = all_of(identifiers(*RUNNER_NAMES), imported(PACKAGES))
 # Some code in the file may make a training step or iterate over batches.
 STEPS = any_of(
     LOADERS,
@@ -182,7 +180,6 @@ HAS_PROJECT_FACTS = any_of(
     imported(CUDA_PACKAGES),
     all_of(identifiers("Trainer Fabric"), identifiers("benchmark deterministic")),
     REPEATS_STEPS,
-    RUNS_FRAMEWORK,
 )
 
 

@@ -16,6 +16,7 @@ class World(NamedTuple):
     followed. ``hot`` are patterns of functions that are steps, or ``@decorators`` of such. ``allowed_waits`` are
     contexts, and comments that begin with ``#``, whose waits are accepted. ``upload_helper`` is the project's function
     that copies to the device. ``scripts`` are the functions that the project installs as commands, ``module:function``.
+    ``files`` are the option files that programs may read, with their contents.
     """
 
     options: tuple[tuple[str, Setting], ...] = ()
@@ -25,9 +26,10 @@ class World(NamedTuple):
     hot: tuple[str, ...] = ()
     allowed_waits: tuple[str, ...] = ()
     upload_helper: str = ""
+    files: tuple[tuple[str, bytes], ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> World:
-        """The same with the names of files in place of their paths."""
+        """The same with the names of programs in place of their paths."""
         if self.programs is None:
             return self
         slashed = {path.replace("\\", "/"): name for path, name in names.items()}

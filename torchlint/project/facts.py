@@ -44,7 +44,6 @@ class FileFacts(TypedDict, total=False):
     trains_on_accelerator: bool
     lacks_device: bool
     flags: dict[str, FlagHelper]
-    framework_runs: dict[str, bool]
     loops: list[tuple[int, int, str]]
     varying_shapes: list[tuple[int, str]]
     cuda_packages: list[str]

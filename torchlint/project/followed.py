@@ -67,17 +67,38 @@ class FollowedStep(NamedTuple):
 
 
 class FollowedFeed(NamedTuple):
-    """A loader, by the range of the call that makes it, whose batches are copied to the device in every step.
+    """Where batches are copied to the device in every step.
 
-    ``path`` and ``line`` are where; ``phase`` is that of the step. ``by`` is the library that copies them, if it is not
-    the project itself.
+    ``phase`` is that of the step, or ``assumed``. ``by`` is the library that copies them, if it is not the project
+    itself. ``pins``: whether the loader pins them; None if that is not known.
     """
 
-    place: Range
     path: str
     line: int
     phase: str
     by: str = ""
+    pins: bool | None = None
+
+
+class FollowedLoader(NamedTuple):
+    """A loader, by the range of the call that makes it.
+
+    ``option`` is the option of the program on which it depends whether it pins its batches. ``workers`` is the number
+    of its workers in a normal run, if that is known. ``feed`` is where its batches are copied. ``pins``: whether it
+    pins its batches; ``batch`` is what pinning leaves as it is if they are that: the name of a class, or ``array``.
+    """
+
+    place: Range
+    option: str = ""
+    workers: int | None = None
+    feed: FollowedFeed | None = None
+    pins: bool | None = None
+    batch: str = ""
+
+    def with_paths(self, paths: Mapping[str, str]) -> FollowedLoader:
+        """The same with the paths of other files in place of their names."""
+        feed = self.feed
+        return self if feed is None else self._replace(feed=feed._replace(path=paths.get(feed.path, feed.path)))
 
 
 _WHEN = {
@@ -222,7 +243,7 @@ class FollowedFile(NamedTuple):
     ``tensors``: expressions that are tensors whenever a normal run evaluates them, on the ``device`` or the ``host``;
     ``device mask`` and ``host mask`` are boolean ones; ``assumed`` at the end says that nothing is known to call the
     function, which is assumed to run in every step. ``unusual``: what a normal run does not get to, or only with an
-    option that is off by default, with the reason in words. ``feeds``: loaders of the file whose batches are copied.
+    option that is off by default, with the reason in words. ``loaders``: those that the file makes.
     ``reached``: the lines of the functions that the programs of the project get to; None if there is no program with a
     step. ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the
     file was left out. ``often``: how often its code runs, from the outside in; ``repeats``: its loops, and the
@@ -233,7 +254,7 @@ class FollowedFile(NamedTuple):
     tensors: tuple[tuple[Range, str], ...] = ()
     steps: tuple[FollowedStep, ...] = ()
     unusual: tuple[tuple[Range, str], ...] = ()
-    feeds: tuple[FollowedFeed, ...] = ()
+    loaders: tuple[FollowedLoader, ...] = ()
     reached: tuple[int, ...] | None = None
     options: tuple[tuple[str, bool | int | float | str], ...] = ()
     events: tuple[FollowedEvent, ...] = ()
@@ -243,7 +264,7 @@ class FollowedFile(NamedTuple):
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        known = (self.tensors, self.steps, self.unusual, self.feeds, self.options, self.events, self.often)
+        known = (self.tensors, self.steps, self.unusual, self.loaders, self.options, self.events, self.often)
         return self.reached is not None or any(known) or self.unfollowed != Unfollowed()
 
     @property
@@ -259,8 +280,8 @@ class FollowedFile(NamedTuple):
 
         steps = tuple(step._replace(way=there(step.way)) for step in self.steps)
         events = tuple(event.with_paths(paths, there(event.way)) for event in self.events)
-        feeds = tuple(feed._replace(path=paths.get(feed.path, feed.path)) for feed in self.feeds)
-        return self._replace(steps=steps, feeds=feeds, events=events)
+        loaders = tuple(loader.with_paths(paths) for loader in self.loaders)
+        return self._replace(steps=steps, loaders=loaders, events=events)
 
 
 NOT_FOLLOWED = FollowedFile()
@@ -304,7 +325,7 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), what) for place, what in known.tensors if moves(place)),
         tuple(step._replace(line=lines[step.line]) for step in known.steps if step.line in lines),
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
-        tuple(feed._replace(place=there(feed.place)) for feed in known.feeds if moves(feed.place)),
+        tuple(loader._replace(place=there(loader.place)) for loader in known.loaders if moves(loader.place)),
         tuple(line for old in known.reached if (line := lines.get(old))) if known.reached is not None else None,
         known.options,
         tuple(

@@ -91,11 +91,6 @@ class Project:
         found = self.definition(asking, name, "flags")
         return (found[0], self.facts[found[0]]["flags"][found[1]]) if found else None
 
-    def runs_framework(self, _: str, name: str) -> bool | None:
-        """Whether some file of the run runs a framework on an accelerator; None if no file runs it."""
-        found = [runs[name] for facts in self.facts.values() if name in (runs := facts.get("framework_runs", {}))]
-        return any(found) if found else None
-
     def device(self, asking: str, name: str) -> str | None:
         """The device that a function of another file returns: ``cpu``, ``cuda`` or ``variable``; None if unknown."""
         found = self.definition(asking, name, "devices")

@@ -66,10 +66,6 @@ class ProjectView:
         """See :meth:`Project.flag_helper`."""
         return self._run("flag_helper", name)  # type: ignore[no-any-return]
 
-    def runs_framework(self, name: str) -> bool | None:
-        """See :meth:`Project.runs_framework`."""
-        return self._run("runs_framework", name)  # type: ignore[no-any-return]
-
     def device(self, name: str) -> str | None:
         """See :meth:`Project.device`."""
         return self._run("device", name)  # type: ignore[no-any-return]
@@ -140,6 +136,6 @@ def _digest(found: object) -> str:
 QUERIES = frozenset(
     "followed seeds configures_cudnn sets_device sets_dtype sets_precision redefines own_moves "
     "contains_all convolves multiplies flag_helper "
-    "runs_framework device varying_shapes cuda_only "
+    "device varying_shapes cuda_only "
     "compiled_for_cuda cuda_programs needs_cuda cuda_check".split()
 )

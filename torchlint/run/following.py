@@ -36,7 +36,7 @@ def connected(contents: Mapping[str, bytes], outlines: Outlines, named: Collecti
 
 def follow_programs(
     components: Iterable[Mapping[str, bytes]],
-    world: Callable[[Iterable[str]], World],
+    world: Callable[[Mapping[str, bytes]], World],
     cache: Cache | None = None,
 ) -> dict[str, FollowedFile]:
     """What following the programs of each component of a project tells of its files, by path with forward slashes.

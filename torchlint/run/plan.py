@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.config.config import ConfigError
@@ -50,11 +50,11 @@ class Plan(NamedTuple):
         """The configuration and rules for one file. Raises ``ConfigError``."""
         return self.scopes.of(path, self.rules)
 
-    def world(self, paths: Iterable[str]) -> World:
-        """The world in which the programs of these files run. Raises ``ConfigError``."""
+    def world(self, contents: Mapping[str, bytes]) -> World:
+        """The world in which the programs of these files run, given by path. Raises ``ConfigError``."""
         from torchlint.run.worlds import world_of
 
-        return world_of(list(paths), self.scopes.configurations)
+        return world_of(contents, self.scopes.configurations)
 
     def with_shown(self, followed: dict[str, FollowedFile], contents: Mapping[str, bytes]) -> dict[str, FollowedFile]:
         """What following the programs tells of files, together with what earlier runs have shown of them."""

@@ -309,7 +309,8 @@ def _states(components: Iterable[list[str]], contents: Mapping[str, bytes], what
     """For each file a digest of its component."""
     from torchlint.run.cache import state_of
 
-    states = ((each, state_of({path: contents[path] for path in each}, what.world(each))) for each in components)
+    parts = ({path: contents[path] for path in each} for each in components)
+    states = ((each, state_of(each, what.world(each))) for each in parts)
     return {path: state for each, state in states for path in each}
 
 

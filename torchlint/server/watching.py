@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 # What the configuration is read from: it may extend any TOML file, and requirements tell the oldest version of torch.
-_CONFIGURATION = re.compile(r".*\.toml|\.gitignore|setup\.(?:cfg|py)|requirements[\w.-]*\.txt")
-_GLOBS = ("**/*.{py,pyw,ipynb,toml}", "**/.gitignore", "**/setup.cfg", "**/requirements*.txt", f"**/{EVIDENCE}")
+# Programs read their options from TOML and YAML files; JSON files are more often data.
+_CONFIGURATION = re.compile(r".*\.(?:toml|ya?ml)|\.gitignore|setup\.(?:cfg|py)|requirements[\w.-]*\.txt")
+_FILES = "**/*.{py,pyw,ipynb,toml,yaml,yml}"
+_GLOBS = (_FILES, "**/.gitignore", "**/setup.cfg", "**/requirements*.txt", f"**/{EVIDENCE}")
 
 
 async def register(server: LanguageServer, client: Client) -> None:

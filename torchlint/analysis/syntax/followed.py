@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         FollowedEvent,
         FollowedFeed,
         FollowedFile,
+        FollowedLoader,
         FollowedRepeat,
         FollowedStep,
         Range,
@@ -54,7 +55,7 @@ class FollowedNodes:
         self._positions = positions
         self._tensors = dict(known.tensors)
         self._unusual = known.unusual
-        self._feeds = {feed.place: feed for feed in known.feeds}
+        self._loaders = {loader.place: loader for loader in known.loaders}
         self.events = known.events
         self._forms = {event.form for event in known.events}
         self._costly = [event.place for event in known.events if event.is_costly]
@@ -104,9 +105,14 @@ class FollowedNodes:
         line, column, last, end = self._positions().range(node)
         return [event for event in self.events if (line, column) <= event.place[:2] and event.place[2:] <= (last, end)]
 
+    def loader(self, call: cst.CSTNode) -> FollowedLoader | None:
+        """The loader that a call makes, if the programs get there."""
+        return self._loaders.get(self._positions().range(call)) if self._loaders else None
+
     def feed(self, call: cst.CSTNode) -> FollowedFeed | None:
-        """Where the batches of the loader that a call makes are copied to the device in every step."""
-        return self._feeds.get(self._positions().range(call)) if self._feeds else None
+        """Where batches of the loader that a call makes are copied to the device in every step."""
+        loader = self.loader(call)
+        return loader.feed if loader is not None else None
 
     def expressions(self, places: Collection[Range]) -> dict[Range, cst.BaseExpression]:
         """The outermost expressions with these ranges."""

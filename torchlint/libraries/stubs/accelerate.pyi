@@ -1,7 +1,7 @@
 """Accelerate 1.15 (``accelerator.py``): loaders that are prepared give batches of the device."""
 
 import torch
-from torchlint_stubs import prepared
+from torchlint_stubs import moved, prepared
 
 class Accelerator:
     def __init__(self, cpu=False, device_placement=True, **kwargs):
@@ -50,3 +50,6 @@ class Accelerator:
 
     def print(self, *values, **kwargs):
         print(*values)
+
+def send_to_device(tensor, device, **kwargs):
+    return moved(tensor, device)

@@ -70,3 +70,6 @@ def create_supervised_trainer(model, optimizer, loss_fn, device=None, **kwargs):
 
 def create_supervised_evaluator(model, metrics=None, device=None, **kwargs):
     return Engine(_Evaluation(model, device))
+
+def convert_tensor(x, device=None, **kwargs):
+    return moved(x, device)

@@ -1,7 +1,7 @@
 """Lightning 2.6: the Trainer (``pytorch/loops``), hooks (``pytorch/core/hooks.py``), Fabric (``fabric/fabric.py``)."""
 
 import torch
-from torchlint_stubs import batches, moved, one_of, prepared, unknown
+from torchlint_stubs import any_made, batches, moved, one_of, or_else, prepared, unknown
 
 class LightningModule(torch.nn.Module):
     def __init__(self, *args, **kwargs):
@@ -52,6 +52,8 @@ class LightningModule(torch.nn.Module):
     def log(self, name, value, **kwargs): ...
     def log_dict(self, dictionary, **kwargs): ...
     def save_hyperparameters(self, *args, **kwargs): ...
+    def _assumed(self):
+        _run(self, self)
 
 class LightningDataModule:
     def __init__(self):
@@ -64,6 +66,14 @@ class LightningDataModule:
     def test_dataloader(self): ...
     def predict_dataloader(self): ...
     def save_hyperparameters(self, *args, **kwargs): ...
+    def _assumed(self):
+        _run(LightningModule(), self)
+
+def _run(model, datamodule):
+    trainer = any_made(Trainer)
+    trainer.fit(model, datamodule=datamodule)
+    trainer.test(model, datamodule=datamodule)
+    trainer.predict(model, datamodule=datamodule)
 
 class Callback:
     def on_fit_start(self, trainer, pl_module): ...
@@ -88,6 +98,7 @@ class Trainer:
     def fit(
         self, model, train_dataloaders=None, val_dataloaders=None, datamodule=None, train_dataloader=None, **kwargs
     ):
+        model = or_else(model, LightningModule)
         source = self._begin(model, datamodule, "fit")
         train, val = train_dataloaders, val_dataloaders
         if train_dataloaders is None:
@@ -106,7 +117,7 @@ class Trainer:
         for epoch in range(self.max_epochs):
             model.on_train_epoch_start()
             for index, batch in enumerate(batches(train)):
-                batch = self._transferred(model, batch)
+                batch = self._transferred(model, source, batch)
                 model.on_train_batch_start(batch, index)
                 outputs = model.training_step(batch, index)
                 model.training_step_end(outputs)
@@ -120,7 +131,7 @@ class Trainer:
                 if self.callbacks is not None:
                     self._in_step(one_of(self.callbacks), model, outputs, batch, index, optimizer)
             if val is not None:
-                self._evaluate(model, val)
+                self._evaluate(model, source, val)
             model.on_train_epoch_end()
             model.training_epoch_end(unknown())
 
@@ -136,7 +147,9 @@ class Trainer:
         datamodule.setup(stage)
         return datamodule
 
-    def _transferred(self, model, batch):
+    def _transferred(self, model, source, batch):
+        if hasattr(source, "transfer_batch_to_device"):
+            model = source
         batch = model.on_before_batch_transfer(batch, 0)
         batch = model.transfer_batch_to_device(batch, self._device, 0)
         return model.on_after_batch_transfer(batch, 0)
@@ -156,10 +169,10 @@ class Trainer:
         callback.on_before_optimizer_step(self, model, optimizer)
         callback.on_train_batch_end(self, model, outputs, batch, index)
 
-    def _evaluate(self, model, loaders):
+    def _evaluate(self, model, source, loaders):
         model.on_validation_epoch_start()
         for index, batch in enumerate(batches(loaders)):
-            batch = self._transferred(model, batch)
+            batch = self._transferred(model, source, batch)
             outputs = model.validation_step(batch, index)
             model.on_validation_batch_end(outputs, batch, index)
             if self.callbacks is not None:
@@ -169,15 +182,17 @@ class Trainer:
 
     def validate(self, model=None, dataloaders=None, ckpt_path=None, verbose=True, datamodule=None, **kwargs):
         if model is not None:
+            model = or_else(model, LightningModule)
             source = self._begin(model, datamodule, "validate")
-            self._evaluate(model, dataloaders if dataloaders is not None else source.val_dataloader())
+            self._evaluate(model, source, dataloaders if dataloaders is not None else source.val_dataloader())
 
     def test(self, model=None, dataloaders=None, ckpt_path=None, verbose=True, datamodule=None, **kwargs):
         if model is not None:
+            model = or_else(model, LightningModule)
             source = self._begin(model, datamodule, "test")
             loaders = dataloaders if dataloaders is not None else source.test_dataloader()
             for index, batch in enumerate(batches(loaders)):
-                batch = self._transferred(model, batch)
+                batch = self._transferred(model, source, batch)
                 outputs = model.test_step(batch, index)
                 model.on_test_batch_end(outputs, batch, index)
             model.on_test_epoch_end()
@@ -185,10 +200,11 @@ class Trainer:
 
     def predict(self, model=None, dataloaders=None, datamodule=None, **kwargs):
         if model is not None:
+            model = or_else(model, LightningModule)
             source = self._begin(model, datamodule, "predict")
             loaders = dataloaders if dataloaders is not None else source.predict_dataloader()
             return [
-                model.predict_step(self._transferred(model, batch), index)
+                model.predict_step(self._transferred(model, source, batch), index)
                 for index, batch in enumerate(batches(loaders))
             ]
 
@@ -234,3 +250,6 @@ class Fabric:
 
     def print(self, *values, **kwargs):
         print(*values)
+
+def move_data_to_device(batch, device):
+    return moved(batch, device)

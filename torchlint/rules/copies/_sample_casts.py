@@ -37,7 +37,7 @@ class SampleCasts:
                     yield made, work
 
     def _is_moved(self, loader: Loader) -> bool:
-        return bool(loader.batch_uses.moves) or self._module.followed.feed(loader.call) is not None
+        return self._module.followed.feed(loader.call) is not None
 
     def _parts(self, method: cst.FunctionDef) -> Iterator[cst.BaseExpression]:
         """What a sample consists of."""

@@ -27,18 +27,13 @@ class UnpinnableBatch(Rule):
     @on.loader
     def pins(self, loader: Loader) -> None:
         """Check a loader that pins memory."""
-        if loader.name != LOADER or loader.pins is not True or not loader.arguments("collate_fn"):
+        known = self.module.followed.loader(loader.call)
+        if loader.name != LOADER or known is None or known.pins is not True or not known.batch:
             return
-        from torchlint.rules.loading._unpinnable import Unpinnable
-
-        found = self.module.shared(Unpinnable).batch_of(loader)
-        if found is None:
-            return
-        what = f"`{found.owner}`, which has no `pin_memory()` method" if found.owner else "NumPy arrays"
-        advice = "define one" if found.owner else "return tensors"
+        of_class = known.batch != "array"
+        what = f"`{known.batch}`, which has no `pin_memory()` method" if of_class else "NumPy arrays"
         self.report(
             loader.call,
             f"`pin_memory=True` has no effect: the `collate_fn` of this loader returns {what}, so its batches stay in "
-            f"pageable memory; {advice}, or drop `pin_memory`",
-            evidence=[self.module.evidence(found.result, "this is the batch")],
+            f"pageable memory; {'define one' if of_class else 'return tensors'}, or drop `pin_memory`",
         )

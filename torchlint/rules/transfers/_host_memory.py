@@ -8,7 +8,6 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, positional, receiver
 from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.loading.batch import Batches
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS
 from torchlint.analysis.values.content import in_device_context
 from torchlint.analysis.values.lattice import Device, Kind
@@ -53,7 +52,6 @@ class HostMemory:
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._batches = module.shared(Batches)
         self._pins = any(word in module.text for word in _PINNING_WORDS)
 
     def pageable(self, node: cst.BaseExpression | None, depth: int = _DEPTH) -> Pageable | None:
@@ -141,10 +139,10 @@ class HostMemory:
         joined = argument(call, "tensors", 0)
         if joined is None or keyword(call, "out") is not None:
             return None
-        if self._batches.of(joined) is not None:
+        if self._is_of_host(joined):
             return Pageable("batch", call)
         parts = [e.value for e in joined.elements] if isinstance(joined, (cst.Tuple, cst.List)) else []
-        if parts and all(self._batches.of(part) is not None for part in parts):
+        if parts and all(self._is_of_host(part) for part in parts):
             return Pageable("batch", call)
         if isinstance(joined, (cst.ListComp, cst.GeneratorExp)):
             parts = [joined.elt]
@@ -155,8 +153,11 @@ class HostMemory:
         on_host = member is not value and member.kind is Kind.TENSOR and member.device is Device.CPU
         return Pageable("tensors", call) if on_host else None
 
+    def _is_of_host(self, node: cst.BaseExpression) -> bool:
+        return (self._module.followed.tensor(node) or "").startswith("host")
+
     def _on_host(self, part: cst.BaseExpression, depth: int) -> bool:
-        if self._batches.of(part) is not None or self.pageable(part, depth - 1) is not None:
+        if self._is_of_host(part) or self.pageable(part, depth - 1) is not None:
             return True
         value = self._module.value(part)
         return value.kind is Kind.TENSOR and value.device is Device.CPU

@@ -1,20 +1,13 @@
-"""Data loaders: their arguments, their datasets, and where their batches go."""
+"""Data loaders: the calls that construct them, and their arguments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import keyword, literal
-from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.cuda.guards import CudaGuards
-from torchlint.analysis.things.loading.batch_flow import BatchFlow
-from torchlint.analysis.things.loading.batch_uses import BatchUses
-from torchlint.analysis.things.loading.callables import called_function
-from torchlint.analysis.things.move import Moves, names_accelerator
+from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.things.options import Options
 from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.mappings import Mappings
@@ -55,14 +48,6 @@ class Loader:
         given = self.arguments("num_workers")
         return not self.opaque and all(self._module.value(value).literal == "0" for value in given)
 
-    @cached_property
-    def pins(self) -> bool | None:
-        """Whether batches are copied into pinned memory on machines with a GPU; None if this is unknown."""
-        given = self.arguments("pin_memory")
-        if any(literal(value) is True or self._implies_cuda(value) or self.option(value)[1] is True for value in given):
-            return True
-        return False if not self.opaque and all(map(self._is_false, given)) else None
-
     @property
     def shuffles(self) -> bool:
         """Whether the samples are drawn in a random order, by ``shuffle=True``."""
@@ -84,23 +69,7 @@ class Loader:
         """Whether samples are collated into batches; ``batch_size=None`` yields the dataset's own objects."""
         return not self.opaque and all(literal(value) is not None for value in self.arguments("batch_size"))
 
-    @cached_property
-    def batch_uses(self) -> BatchUses:
-        """Where the batches are moved."""
-        return BatchFlow(self._module).of(self.call)
-
-    @cached_property
-    def unpinnable(self) -> bool:
-        """Whether batches cannot be pinned, being already on the device, sparse, or of other classes."""
-        if self.opaque:
-            return False
-        on_device = any(self._dataset_on_device(dataset) for dataset in self.arguments("dataset"))
-        return on_device or any(self._unpinnable_collate(function) for function in self.arguments("collate_fn"))
-
     # -- arguments ---------------------------------------------------------------------------------
-
-    def _is_false(self, node: cst.BaseExpression) -> bool:
-        return self._module.value(node).literal == "False" or literal(node) is False or self.option(node)[1] is False
 
     def _is_zero(self, node: cst.BaseExpression) -> bool:
         value = self._module.value(node)
@@ -109,67 +78,6 @@ class Loader:
     def option(self, node: cst.BaseExpression) -> tuple[str, object]:
         """The option of the program that an argument is, and its value in a normal run; ``...`` for any other one."""
         return self._module.shared(Options).of(node) if literal(node) is ... else ("", ...)
-
-    def _implies_cuda(self, node: cst.BaseExpression) -> bool:
-        """Whether a value is ``torch.cuda.is_available()``, or a variable that is true only with CUDA."""
-        return literal(node) is ... and self._module.shared(CudaGuards).implies_cuda(node, holds=True)
-
-    # -- unpinnable batches ------------------------------------------------------------------------
-
-    def _dataset_on_device(self, node: cst.BaseExpression, depth: int = _DEPTH) -> bool:
-        """Whether the class of a dataset puts samples on the device, or is given tensors on the device."""
-        value = self._module.value(node)
-        if isinstance(value.node, cst.ClassDef) and self._uses_accelerator(value.node.body):
-            return True
-        made = value.origin if isinstance(value.origin, cst.Call) else node
-        own = isinstance(value.node, cst.ClassDef)
-        args = made.args if isinstance(made, cst.Call) and depth else ()
-        return any(self._is_on_device(arg, depth - 1, tensors=own) for arg in args)
-
-    def _is_on_device(self, arg: cst.Arg | cst.BaseElement, depth: int, *, tensors: bool) -> bool:
-        """Whether an argument of a dataset is on the device: a tensor, another dataset, or a list of these.
-
-        With ``tensors``, other values do not count: a class of the file may also get a model.
-        """
-        if isinstance(arg.value, (cst.List, cst.Tuple)):
-            return any(self._is_on_device(element, depth, tensors=tensors) for element in arg.value.elements)
-        value = self._module.value(arg.value)
-        if getattr(arg, "star", ""):
-            value = value.iterated_value()
-        if value.kind is Kind.DATASET:
-            return self._dataset_on_device(arg.value, depth)
-        counts = value.kind is Kind.TENSOR or not tensors
-        return (value.accelerated and counts) or self._uses_accelerator(arg.value)
-
-    def _unpinnable_collate(self, node: cst.BaseExpression) -> bool:
-        value = self._module.value(node)
-        if value.kind is Kind.CLASS and isinstance(value.node, cst.ClassDef):
-            return self._module.classes.method(value.node, "pin_memory") is None
-        function = called_function(self._module, node)
-        if function is None:
-            return False
-        own = value.node if isinstance(value.node, cst.ClassDef) else function  # a collator may call its other methods
-        if self._uses_accelerator(own.body):
-            return True
-        names = {n.value for n in descendants(own.body) if isinstance(n, cst.Name)}
-        return bool(names & known.UNPINNABLE) or self._returns_unpinnable_object(function)
-
-    def _returns_unpinnable_object(self, function: cst.FunctionDef | cst.Lambda) -> bool:
-        if isinstance(function, cst.Lambda):
-            results: list[cst.BaseExpression | None] = [function.body]
-        else:
-            results = [r.value for r in self._module.functions.body(function).returns]
-        for result in results:
-            owner = self._module.value(result).node
-            if isinstance(owner, cst.ClassDef) and self._module.classes.method(owner, "pin_memory") is None:
-                return True
-        return False
-
-    def _uses_accelerator(self, body: cst.CSTNode) -> bool:
-        """Whether code moves something to an accelerator, or creates it there."""
-        is_move = self._module.shared(Moves).to_accelerator
-        calls = (node for node in descendants(body) if isinstance(node, cst.Call))
-        return any(is_move(call) or names_accelerator(self._module, keyword(call, "device")) for call in calls)
 
 
 class DataLoaders:
