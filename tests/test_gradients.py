@@ -17,7 +17,7 @@ MAIN = """
 
     def main():
         model = torch.nn.Sequential(torch.nn.Linear(8, 8)).to("cuda")
-        model.eval()
+        {mode}
         tracker = Tracker(model)
         for frame in DataLoader(torch.zeros(32, 8)):
             {step}
@@ -35,16 +35,23 @@ TRACKING = """
         {decorator}
         def track(self, frame):
             {before}
-            return self.model(frame)
+            return {call}(frame)
 """
 TRACKED = "tracker.track(frame.cuda())"
 
 
-def found(folder: Path, step: str = TRACKED, decorator: str = "# as it is", before: str = "pass") -> list[str]:
+def found(
+    folder: Path,
+    step: str = TRACKED,
+    decorator: str = "# as it is",
+    before: str = "pass",
+    mode: str = "model.eval()",
+    call: str = "self.model",
+) -> list[str]:
     """Where a program and a class in another file call a model that autograd records."""
     for name, text in (
-        ("main", MAIN.format(step=step)),
-        ("tracking", TRACKING.format(decorator=decorator, before=before)),
+        ("main", MAIN.format(step=step, mode=mode)),
+        ("tracking", TRACKING.format(decorator=decorator, before=before, call=call)),
     ):
         (folder / f"{name}.py").write_text(dedent(text), encoding="utf-8")
     paths = sorted(map(str, folder.glob("*.py")))
@@ -56,9 +63,15 @@ def test_a_model_that_another_file_puts_into_evaluation_mode(tmp_path: Path) -> 
     assert found(tmp_path) == ["tracking.py"]
 
 
+@pytest.mark.parametrize("given", [{"mode": "pass"}, {"call": "self.model.forward"}], ids=str)
+def test_a_model_that_nothing_puts_into_training_mode(tmp_path: Path, given: dict[str, str]) -> None:
+    assert found(tmp_path, **given) == ["tracking.py"]
+
+
 @pytest.mark.parametrize(
     "given",
     [
+        {"mode": "model.train()"},
         {"step": f"with torch.no_grad(): {TRACKED}"},
         {"step": f"with torch.inference_mode(), torch.autocast('cuda'): {TRACKED}"},
         {"step": f"with torch.set_grad_enabled(False): {TRACKED}"},

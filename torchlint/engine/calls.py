@@ -225,7 +225,7 @@ class Calls:
             self._state.entry = entry
 
     def _result(self, frame: Frame, function: Function, names: dict[str, Value]) -> Value:
-        most = _ASSUMED_EVALUATIONS if frame.given else _EVALUATIONS
+        most = _ASSUMED_EVALUATIONS if frame.given else _EVALUATIONS * (1 + frame.grows)
         if frame.evaluations and (frame.evaluations >= most or self._is_valid(frame, function)):
             self._repeat(frame)
             return frame.result or UNKNOWN
@@ -286,7 +286,7 @@ class Calls:
     def _is_valid(self, frame: Frame, function: Function) -> bool:
         """Whether nothing that the frame depends on has changed since it was followed."""
         same = frame.function is not None and frame.function.scope is function.scope
-        if frame.widened or (not same and frame.evaluations < 2):
+        if frame.widened or frame.grows or (not same and frame.evaluations < 2):
             return False
         if frame.valid_at == self._state.epoch:
             return True
@@ -318,7 +318,7 @@ class Calls:
         frame.function, frame.reads, frame.seen = function, {}, set()
         frame.active, frame.widened = True, False
         frame.evaluations += 1
-        since = self._state.changes
+        since, growths = self._state.changes, self._state.growths
         self._state.depth += 1
         try:
             with self._state.at(frame):
@@ -337,6 +337,7 @@ class Calls:
         finally:
             self._state.depth -= 1
             frame.active = False
+            frame.grows = self._state.growths > growths
         frame.writes = self._state.changed(since)
         self._depend(frame)
         self._state.frame.seen.update(frame.writes)

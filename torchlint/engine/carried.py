@@ -36,14 +36,18 @@ def _passed_on(loop: ast.AST) -> tuple[tuple[str, str], ...]:
     found: dict[tuple[str, str], None] = {}
     passed: dict[tuple[str, str], None] = {}
     changed = set(_changed(loop.target)) if isinstance(loop, (ast.For, ast.AsyncFor)) else set[str]()
+    whole: dict[str, str] = {}  # what a name is, or is a part of
     for part in _in_order(getattr(loop, "body", [])):
         for call in (each for each in ast.walk(part) if isinstance(each, ast.Call)):
             callee = _root(call.func)
             parts = (each for given in (*call.args, *call.keywords) for each in ast.walk(given))
-            names = {each.id for each in parts if isinstance(each, ast.Name)} - changed
+            names = {whole.get(each.id, each.id) for each in parts if isinstance(each, ast.Name)} - changed
             if callee not in changed:
                 passed.update(dict.fromkeys((name, callee) for name in names))
+        of = part.value if isinstance(part, ast.Assign) else None
+        of = of.value if isinstance(of, ast.Subscript) else of
         for name in _changed(part):
+            whole[name] = of.id if isinstance(of, ast.Name) else name
             found.update(dict.fromkeys(pair for pair in passed if pair[0] == name))
             changed.add(name)
     return tuple(found)

@@ -129,7 +129,7 @@ class Containers:
                 detail=owner.detail if not by_name else None,
                 origin=_origin_of_part(owner, indices),
                 rank=_rank_of_part(owner, indices),
-            )
+            ).joined(owner.fields)
         if owner.kind is Kind.ARRAY:
             return Value(Kind.ARRAY, origin=_origin_of_part(owner, indices))
         if owner.kind is Kind.INSTANCE:

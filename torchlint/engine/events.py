@@ -11,7 +11,9 @@ from typing import NamedTuple
 from torchlint.engine.frames import Event, Frame, Region
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.gradients import quiet_frames
+from torchlint.engine.grown import counts_elements, gathers
 from torchlint.engine.source import Source, iterated
+from torchlint.engine.state import State
 from torchlint.engine.ways import Ways
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
@@ -102,6 +104,17 @@ def _recorded(
     return set(found.values())
 
 
+def _growth(one: Occurrence, ways: Ways, grown: Mapping[ast.AST, Collection[ast.AST]]) -> str:
+    """What a tensor is that grows: see :class:`~torchlint.project.followed.FollowedEvent`; empty if not in steps."""
+    loops, step = grown.get(one.event.node, ()), ways.step_of(one.frame, one.region)
+    own = step.node if step is not None and ways.frequency.step(one.frame, one.region) is step else None
+    if any(gathers(loop, one.event.node) for loop in loops if loop is own or counts_elements(loop)):
+        return "result"
+    if own is not None or step is None or step.node not in loops:
+        return ""
+    return one.event.origin.kind if one.event.origin is not None else "other"
+
+
 def _of_inference(one: Occurrence, ways: Ways) -> str:
     """The phase of a step that does not train."""
     if ways.samples(one.frame, one.region):
@@ -118,11 +131,11 @@ def events_of_files(
     ways: Ways,
     modules: Mapping[str, Module],
     reached: Collection[ast.AST] | None,
-    involved: Collection[ast.AST],
+    followed: State,
 ) -> dict[str, set[FollowedEvent]]:
     """What happens in every step, by file; ``reached`` are the functions that programs get to, if they make steps.
 
-    ``involved`` are the places that make content which the host uses itself.
+    ``followed`` knows the places that make content which the host uses itself, and what grows in which loops.
     """
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
@@ -135,6 +148,9 @@ def events_of_files(
             continue
         if state.assumed and state.phase is Phase.INFERENCE:
             continue  # what only evaluates, if anything calls it
+        origin = one.origin(ways.frequency, followed.involved)
+        if one.event.form is forms.GROWN and not (origin := _growth(one, ways, followed.grown)):
+            continue
         if path not in sources:
             sources[path] = Source(modules[path].tree)
         if one.event.form in forms.EXPLICIT and sources[path].needs(node, one.event.form):
@@ -144,7 +160,6 @@ def events_of_files(
         phase = ASSUMED if assumed else state.phase.value
         if phase == Phase.INFERENCE.value:
             phase = _of_inference(one, ways)
-        origin = one.origin(ways.frequency, involved)
         found[path].add(
             FollowedEvent(
                 place,

@@ -207,6 +207,7 @@ class Frame:
         self.writes: dict[tuple[Object, str], Value] = {}
         self.seen: set[tuple[Object, str]] = set()
         self.valid_at = -1
+        self.grows = False  # something in it or in what it calls, perhaps in several loops
 
 
 def callees(frames: Iterable[Frame]) -> set[Frame]:

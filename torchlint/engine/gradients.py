@@ -1,4 +1,4 @@
-"""What autograd records of an evaluation: models in evaluation mode that are called while nothing switches it off."""
+"""What autograd records of an evaluation: models, not in training mode, that are called while it is on."""
 
 from __future__ import annotations
 
@@ -21,28 +21,31 @@ _UNCLEAR = frozenset({Kind.UNKNOWN, Kind.TENSOR, Kind.METHOD, Kind.LIBRARY})  # 
 
 
 class Gradients:
-    """Records where a model in evaluation mode is called."""
+    """Records where a model is called that is not in training mode."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._state = engine, engine.state
 
     def called(self, function: Value, node: ast.Call, scope: Scope) -> None:
         """A call: of a model, or of a method that changes its mode or that of autograd."""
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        name, mode = node.func.attr if isinstance(node.func, ast.Attribute) else "", self._state.evaluated
         if name in ("eval", "train"):
             self._switch(node, ast.unparse(node.func.value), evaluates=name == "eval")  # type: ignore[attr-defined]
         elif name == "set_grad_enabled":
             self._state.frame.quiet = True
-        elif self._state.evaluated and not self._state.in_model:
+        elif not self._state.in_model and (mode or (mode is None and not self._state.assuming)):
             written = ast.unparse(node.func)
-            unknown = function.kind in _UNCLEAR and written in self._state.evaluated
-            if unknown or self._has_parameters(function, _DEEP):
-                self._state.happen(node, scope, forms.RECORDED, name=written)
+            unknown = function.kind in _UNCLEAR and written in (mode or ())
+            called = function.receiver if name == "forward" and function.receiver is not None else function
+            own = mode is not None or called.kind is not Kind.LIBRARY_MODULE
+            if unknown or (own and self._has_parameters(called, _DEEP)):
+                unset = self._state.origin("unset", node)
+                self._state.happen(node, scope, forms.RECORDED, unset if mode is None else None, name=written)
 
     def _switch(self, node: ast.Call, model: str, *, evaluates: bool) -> None:
         off = any(isinstance(given, ast.Constant) and given.value is False for given in node.args)
         if evaluates and not node.args:
-            self._state.evaluated |= {model}
+            self._state.evaluated = (self._state.evaluated or frozenset()) | {model}
         elif not evaluates and not off:
             self._state.evaluated = frozenset()
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
 _ROUNDS = 2  # of a loop's body
+_FEW = (Kind.TUPLE, Kind.MODULES)  # with few elements
 _NESTED = 3  # loops in which rounds are compared
 
 
@@ -40,7 +41,7 @@ class Loops:
             self._engine.containers.iterate(iterable, node)
             if region.kind == "once" and region.over_batches:
                 self._state.mark("fetch")
-            self._rounds(node.body, scope, begin)
+            self._rounds(node.body, scope, begin, node if iterable.kind not in _FEW else None)
         self._otherwise(node.orelse, scope)
 
     def until(self, node: ast.While, scope: Scope) -> None:
@@ -50,18 +51,25 @@ class Loops:
             self._state.waits(self._engine.evaluate(node.test, scope), node.test, scope, forms.CONDITION)
 
         with self._state.inside("loop" if may_repeat(node.body) else "once", node):
-            self._rounds(node.body, scope, begin)
+            self._rounds(node.body, scope, begin, node)
         self._otherwise(node.orelse, scope)
 
-    def _rounds(self, body: Sequence[ast.stmt], scope: Scope, begin: Callable[[], None]) -> None:
-        """Follow the body until nothing changes, at most twice; it may also not run at all."""
+    def _rounds(self, body: Sequence[ast.stmt], scope: Scope, begin: Callable[[], None], many: ast.AST | None) -> None:
+        """Follow the body until nothing changes, at most twice; it may also not run at all.
+
+        There is a third round if the second one joins something new. ``many`` is the loop, unless its rounds are few.
+        """
         before, region = dict(scope.names), self._state.region
         self._state.frame.loops += 1
         for name in self._counters(region.node):
             if name in scope.names and scope.names[name].kind is Kind.CONSTANT:
                 scope.names[name] = COUNTER
+        around, outside = self._state.rounds, self._state.joined
+        joined: set[ast.AST] = set()
         try:
-            for _ in range(_ROUNDS):
+            for number in range(_ROUNDS + 1):
+                self._state.rounds = (*around, (many, number)) if many is not None else around
+                self._state.joined = set()
                 compared = self._state.frame.loops < _NESTED
                 known = {name: key(value, 1) for name, value in scope.names.items()} if compared else {}
                 epoch = self._state.epoch
@@ -73,9 +81,13 @@ class Loops:
                 self._state.region = region
                 region.carries = region.carries or (region.node is not None and carries(region.node, scope.get))
                 same = compared and epoch == self._state.epoch
-                if not compared or (same and all(known.get(n) == key(v, 1) for n, v in scope.names.items())):
+                joins = not self._state.joined <= joined  # what may grow in the next round
+                joined |= self._state.joined
+                same = same and not joins and all(known.get(n) == key(v, 1) for n, v in scope.names.items())
+                if not compared or same or (number + 1 >= _ROUNDS and not joins):
                     break
         finally:
+            self._state.rounds, self._state.joined = around, outside | joined
             self._state.frame.loops -= 1
         merge(scope, before)
 

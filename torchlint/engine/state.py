@@ -6,12 +6,14 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from torchlint.engine.frames import Call, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
+from torchlint.engine.grown import Rounds, carrying
 from torchlint.engine.origins import own_origins
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
-from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
+from torchlint.knowledge.forms import BY_LIBRARY, COPY, GROWN, Form
 from torchlint.program.modules import Module
 
 _READS = 400  # fields that a frame is known to depend on
@@ -47,7 +49,7 @@ class State:
         self.frames: dict[Hashable, Frame] = {0: self.frame}
         self.worker = False  # in the worker of a loader, where nothing is on the accelerator
         self.in_model = False  # in the forward pass of a module
-        self.evaluated: frozenset[str] = frozenset()  # what has been put into evaluation mode, as it is written
+        self.evaluated: frozenset[str] | None = None  # in evaluation mode, as written; None if nothing set the mode
         self.default_device: Device | None = None  # of tensors, in `with torch.device(..)`
         self.depth = 0  # calls
         self.work, self.total, self.limit = 0, work, work
@@ -68,6 +70,10 @@ class State:
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
         self.stores: list[str] = []  # the fields that were set, one after the other
+        self.rounds: Rounds = ()  # of the loops that are being followed
+        self.joined: set[ast.AST] = set()  # calls that have joined tensors in this round
+        self.grown: dict[ast.AST, set[ast.AST]] = defaultdict(set)  # those whose results grow, with the loops
+        self.growths = 0
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -165,6 +171,18 @@ class State:
         """The host waits for a tensor, if it is one on the accelerator."""
         if self.is_on_device(value):
             self.happen(node, scope, form, value.origin, name=name)
+
+    def joins(self, found: Value, parts: list[Value], node: ast.AST, scope: Scope, name: str) -> Value:
+        """What a call joins of parts, which grows if it has joined one of them in an earlier round of a loop."""
+        tensors = (leaf for value in parts for leaf in leaves(value) if leaf.kind is Kind.TENSOR)
+        calls: dict[Any, Any] = {call: rounds for each in tensors for call, rounds in each.fields.items()}
+        loops = carrying(calls.get(node, ()), self.rounds)
+        self.growths += node in calls
+        if loops:
+            self.grown[node].update(loops)
+            self.happen(node, scope, GROWN, self.origin("kept", node) if self.in_model else None, name=name)
+        self.joined.add(node)
+        return found.joined({**calls, node: self.rounds})
 
     def involve(self, value: Value) -> None:
         """The host uses content that the program has made, or writes data into it: it is not only copied."""

@@ -138,7 +138,7 @@ def _tensors(one: Value, other: Value) -> Value:
         rank=one.rank if one.rank == other.rank else None,
     )
     found.maybe_none = one.maybe_none or other.maybe_none
-    return found
+    return found.joined({**one.fields, **other.fields})
 
 
 def _origins(one: Origin | None, other: Origin | None) -> Origin | None:
@@ -215,7 +215,8 @@ def key(value: Value, depth: int = 2) -> Hashable:
         plain = isinstance(value.detail, (str, bool)) or value.detail is None
         return kind, value.detail if plain else "number", value.sure
     if kind is Kind.TENSOR:
-        return kind, value.detail, value.device, value.sure, value.rank, _key_of_origin(value.origin)
+        tagged = value.rank, bool(value.fields)
+        return kind, value.detail, value.device, value.sure, tagged, _key_of_origin(value.origin)
     if kind in PLAIN:
         return kind, value.rarely, value.device, value.target
     if kind in (Kind.LIBRARY, Kind.PACKAGE, Kind.LIBRARY_MODULE, Kind.UNKNOWN):

@@ -20,7 +20,7 @@ class Kind(Enum):
     NUMBER = "number"  # `detail` is a Counted, for numbers that conditions are rare by
     TEXT = "text"  # `target` is what is known of it, and the name of a type of tensors has a `device`
     FLAG = "flag"  # a bool of the host, or the outcome of a comparison
-    TENSOR = "tensor"
+    TENSOR = "tensor"  # `fields` are the calls that have joined parts of it, with the rounds of the loops around
     ARRAY = "array"  # of NumPy
     TUPLE = "tuple"  # `items` are the elements; also a short list whose elements are known
     LIST = "list"  # `element` is what its elements are
@@ -175,6 +175,10 @@ class Value:
     def assumed(self) -> Value:
         """This option as a parameter of a function that nothing is known to call."""
         return self._copy(option=self.option._replace(assumed=True) if self.option is not None else None)
+
+    def joined(self, calls: dict[Any, Any]) -> Value:
+        """This tensor, of parts that calls have joined."""
+        return self._copy(fields=calls) if calls and self.kind is Kind.TENSOR else self
 
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-READ, WAIT, COPY, GRAPH = "read", "wait", "copy", "graph"
+READ, WAIT, COPY, GRAPH, GROWTH = "read", "wait", "copy", "graph", "growth"
 
 
 class Form(NamedTuple):
@@ -217,6 +217,9 @@ LISTED_INDEX = Form(
 
 # TL806 reports it.
 RECORDED = Form("`{}`", GRAPH, (), "torch/csrc/autograd/functions/utils.h: compute_requires_grad")
+
+# TL108 reports it.
+GROWN = Form("`{}(..)` of itself", GROWTH, (), "aten/src/ATen/native/cuda/Shape.cu: cat_out_cuda")
 
 # Rules about copies of what the program makes itself on the host, by where it comes from.
 _OF_ORIGINS = {

@@ -16,5 +16,3 @@ COMPILERS = frozenset(
     "torch.compile torch.jit.script torch.jit.trace torch.jit.script_method torch.jit.script_if_tracing "
     "torch.jit.export torch._dynamo.optimize".split()
 )
-# Words for parts of models, of which there are few: a loop over their number is short.
-PARTS = frozenset("layer level scale head block stage branch freq frequency group stack depth".split())

@@ -262,7 +262,7 @@ _LOADERS = frozenset("MultiEpochsDataLoader DataLoaderX WebLoader".split())
 _PATHS = frozenset("join abspath realpath normpath expanduser fspath Path PurePath".split())
 _PARSERS = frozenset("cli parse CLI from_cli".split())
 _EXACT = {
-    "functools.partial": Others._partial,
+    **dict.fromkeys(("functools.partial", "funcy.partial"), Others._partial),
     "copy.deepcopy": Others._last,
     "copy.copy": Others._last,
     "typing.cast": Others._last,

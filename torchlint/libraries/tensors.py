@@ -47,6 +47,10 @@ class Tensors:
 
     def method(self, given: Arguments) -> Value:
         """``tensor.name(..)``"""
+        found, calls = self._method(given), given.receiver.fields
+        return found.joined(calls) if given.receiver.kind is Kind.TENSOR and method_named(given.name).keeps else found
+
+    def _method(self, given: Arguments) -> Value:
         name = given.name
         special = _METHODS.get(name)
         if special is not None:

@@ -236,7 +236,8 @@ class TorchFunctions:
         elif given.name == "interpolate":
             self._tensors.sizes([given.named[each] for each in ("size", "scale_factor") if each in given.named], given)
         device = device_of(given.all) or Device.UNKNOWN
-        return tensor(device, origin=of_call(given.all, record, device))
+        found = tensor(device, origin=of_call(given.all, record, device))
+        return self._grows(found, "torch.nn.functional.pad", given) if given.name == "pad" else found
 
     # -- tensors -----------------------------------------------------------------------------------
 
@@ -268,7 +269,11 @@ class TorchFunctions:
         if record.gives == "list":
             return collection(tensor(place, origin=origin))
         rank = rank_of(record, given.values[1:], given.named)
-        return tensor(place, detail=detail_of(record), origin=origin, rank=rank)
+        found = tensor(place, detail=detail_of(record), origin=origin, rank=rank)
+        return self._grows(found, dotted, given) if record.joins and given.name != "stack" else found
+
+    def _grows(self, found: Value, dotted: str, given: Arguments) -> Value:
+        return self._state.joins(found, [given.get(0, "tensors")], given.node.func, given.scope, dotted)
 
     def _waits(self, record: Function, dotted: str, given: Arguments) -> None:
         wait = (record.waits is not None and not record.place) or (given.name == "where" and len(given.all) == 1)

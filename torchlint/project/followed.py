@@ -118,9 +118,10 @@ class FollowedEvent(NamedTuple):
     of the step, ``evaluation``, ``sampling``, ``hot``, ``request``, or ``assumed``. ``option`` is what switches it on,
     or empty. ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``,
     what the host has ``computed`` of one, an ``array``, what was ``read`` before, what the step itself has made, as
-    :class:`torchlint.engine.values.Origin` names it, or made before (``constant``). ``statement`` are the first and the
-    last line of the statement, ``way`` the places from the step to here as in :class:`FollowedStep`. ``loops`` are what
-    the loops inside of the step run over, outermost first, and ``use`` what becomes of a value that is read: a
+    :class:`torchlint.engine.values.Origin` names it, or made before (``constant``); a tensor that grows is ``kept`` by
+    a model, the ``result`` of a loop, or ``other``. ``statement`` are the first and the last line of the statement,
+    ``way`` the places from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the
+    step run over, outermost first, and ``use`` what becomes of a value that is read: a
     ``test``, a ``check`` that it is finite, a test whether to ``stop``, what is ``needed`` to act on, a ``size``, an
     ``index``, ``text``, ``kept``, ``returned``, a ``picture``, only back to the ``device``, ``nothing``, or empty if
     that is not known. ``seen`` says that a run of the program has shown it. ``other_copy`` is where the value was
@@ -143,6 +144,8 @@ class FollowedEvent(NamedTuple):
     @property
     def is_costly(self) -> bool:
         """Whether a normal run pays for it in every step, as following it has shown."""
+        if self.form.startswith("growth"):
+            return self.is_in_steps and self.phase in (SAMPLING, HOT) and self.origin == "kept"
         costs = self._costs_inference if self.phase in ("inference", EVALUATION) else True
         needed = self.use in (_MEANT if self.phase == SAMPLING else _NEEDED)
         return self.seen or (self.is_in_steps and costs and not needed)

@@ -169,6 +169,7 @@ class Trainer:
         callback.on_before_optimizer_step(self, model, optimizer)
         callback.on_train_batch_end(self, model, outputs, batch, index)
 
+    @torch.no_grad()
     def _evaluate(self, model, source, loaders):
         model.on_validation_epoch_start()
         for index, batch in enumerate(batches(loaders)):
@@ -186,6 +187,7 @@ class Trainer:
             source = self._begin(model, datamodule, "validate")
             self._evaluate(model, source, dataloaders if dataloaders is not None else source.val_dataloader())
 
+    @torch.no_grad()
     def test(self, model=None, dataloaders=None, ckpt_path=None, verbose=True, datamodule=None, **kwargs):
         if model is not None:
             model = or_else(model, LightningModule)
@@ -198,6 +200,7 @@ class Trainer:
             model.on_test_epoch_end()
             model.test_epoch_end(unknown())
 
+    @torch.no_grad()
     def predict(self, model=None, dataloaders=None, datamodule=None, **kwargs):
         if model is not None:
             model = or_else(model, LightningModule)

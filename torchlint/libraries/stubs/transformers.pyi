@@ -169,6 +169,7 @@ class Trainer:
         self.evaluation_loop(self.get_test_dataloader(test_dataset), "prediction")
         return EvalPrediction()
 
+    @torch.no_grad()
     def evaluation_loop(self, dataloader, description, *args, **kwargs):
         for inputs in batches(dataloader):
             _loss, logits, labels = self.prediction_step(self.model, inputs, False)

@@ -1,46 +1,48 @@
-"""TL108: a tensor grows by `torch.cat` in each round of a loop."""
+"""TL108: a tensor grows by `torch.cat` from step to step."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.catalogue.views import JOINING
+from torchlint.knowledge.forms import GROWN
 from torchlint.model import Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
+    from torchlint.analysis.syntax.followed import Seen
 
-_JOINING = tuple(sorted(JOINING - {"torch.stack"}))
+_RESULT = "append the parts to a list, and concatenate them once after the loop"
+_KEPT = (
+    "write the new part into memory of the largest size (`torch.empty(.., longest, ..)`), and use the slice that is "
+    "filled, or a ring buffer if the oldest parts are dropped"
+)
 
 
-# Only its loop tells a tensor that grows from the many others that models join. So 69 of timm's 304 files are parsed
-# for this rule, 40 of them for it alone, which makes 7 % of the calls of Python functions in a cold run. What it finds
-# is worth that: copying all earlier parts in every round takes quadratic time.
 class CatInLoop(Rule):
     id = "TL108"
     name = "cat-in-loop"
-    summary = "A tensor grows by `torch.cat` in every iteration of a loop"
+    summary = "A tensor grows by `torch.cat` from step to step"
     severity = Severity.INFO
     group = "advice"
+    needs = ()
     layout = False
+    about_steps = True
     recipe = Recipe("evaluations", "finding", "the tensor grows again and again", least=16)
 
-    @on.call(*_JOINING)
-    @on.within("for", "while")
-    def joins(self, node: cst.Call) -> None:
-        """Check a concatenation."""
-        from torchlint.rules.copies._growth import Growths
-
-        module = self.module
-        growth = None if module.in_test(node) else module.shared(Growths).of(node)
-        if growth is None:
+    @on.form(GROWN)
+    def joins(self, seen: Seen) -> None:
+        """Check a function that joins what it has joined in the step before, and something new."""
+        if self.module.in_test(seen.node):
             return
-        name = growth.name.value
+        import libcst as cst
+
+        made = self.module.parent(seen.node)
+        while isinstance(made, (cst.Subscript, cst.Attribute, cst.Call)):
+            made = self.module.parent(made)
+        name = f"`{self.module.code(made.targets[0].target)}`" if isinstance(made, cst.Assign) else "a tensor"
         self.report(
-            node,
-            f"`{name}` grows by `{module.code(node.func)}` in every iteration, which copies all of it again: append "
-            "the parts to a list, and concatenate them once after the loop",
-            severity=Severity.WARNING if growth.long else Severity.INFO,
+            seen.node,
+            f"{name} grows by `{self.module.code(seen.node)}` {seen.event.when}, which copies all of it again: "
+            + (_RESULT if seen.event.origin == "result" else _KEPT),
         )

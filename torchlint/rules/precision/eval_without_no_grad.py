@@ -26,7 +26,7 @@ class EvalWithoutNoGrad(Rule):
 
     @on.form(RECORDED)
     def evaluates(self, seen: Seen) -> None:
-        """Check a call of a model in evaluation mode, in a step that does not train."""
+        """Check a call of a model that is not in training mode, in a step that does not train."""
         call = seen.node
         if self.module.in_test(call):
             return
@@ -35,7 +35,8 @@ class EvalWithoutNoGrad(Rule):
         model = self.module.code(call).partition("(")[0]
         self.report(
             call,
-            f"`{model}` is in evaluation mode, but autograd is on: each call builds an autograd graph and keeps its "
-            "activations; evaluate under `torch.no_grad()`",
+            f"nothing goes backward from `{model}` here, but autograd is on: each call builds an autograd graph and "
+            "keeps its activations; evaluate under `torch.no_grad()`",
+            severity=Severity.INFO if seen.event.origin == "unset" else Severity.WARNING,
             fix=without_gradients(self.module, self.module.function_of(call)),
         )
