@@ -42,7 +42,7 @@ def known_of_files(
     unusual, loaders = _unusual(state, frequency, modules), loaders_of_files(state.loaders.values(), frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     entered = state.reached if reached is not None else None
-    events = events_of_files(happened, ways, modules, entered, state.involved)
+    events = events_of_files(happened, ways, modules, entered, state)
     unfollowed = _unfollowed(state)
     if reached is not None:
         for module, statements in state.left_out.items():

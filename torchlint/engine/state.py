@@ -9,9 +9,10 @@ from contextlib import contextmanager
 
 from torchlint.engine.frames import Call, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
 from torchlint.engine.origins import own_origins
+from torchlint.engine.queued import Queued
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
-from torchlint.knowledge.forms import BY_LIBRARY, COPY, Form
+from torchlint.knowledge.forms import BY_LIBRARY, COPY, WAITING, Form
 from torchlint.program.modules import Module
 
 _READS = 400  # fields that a frame is known to depend on
@@ -68,6 +69,9 @@ class State:
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
         self.stores: list[str] = []  # the fields that were set, one after the other
+        # Where content is changed, by what made it; None for what an optimizer may change.
+        self.altered: dict[ast.AST, set[tuple[Frame, Region] | None]] = defaultdict(set)
+        self.queued = Queued()
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -81,6 +85,7 @@ class State:
     def within(self, work: int, module: Module, node: ast.AST, act: Callable[[], object]) -> None:
         """Follow a function or the body of a file with a share of the budget; notes it if that is not enough."""
         saved = self.frame, self.region, self.limit
+        self.queued.wait()
         self.limit, self.depth, self.worker, self.default_device = min(self.total, self.work + work), 0, False, None
         try:
             act()
@@ -154,17 +159,37 @@ class State:
         place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
         what = form.named(name)
         self.frame.events.setdefault((form.kind, place), Event(path, node, form, what, origin))
+        if form.key in WAITING:
+            self.queued.wait()
 
     def reads(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host uses the content of every tensor in a value."""
         for leaf in leaves(value):
-            if self.is_on_device(leaf):
-                self.happen(node, scope, form, leaf.origin, name=name)
+            self.waits(leaf, node, scope, form, name)
 
     def waits(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host waits for a tensor, if it is one on the accelerator."""
+        self.uses(value, node)
         if self.is_on_device(value):
             self.happen(node, scope, form, value.origin, name=name)
+        self.may_wait(value)
+
+    def uses(self, value: Value, node: ast.AST, *, writes: bool = False) -> None:
+        """The host reads or writes the content of a tensor or array, maybe too early for a copy that is queued."""
+        if value.memory is not None:
+            self.queued.use(value, node, self.origin("", node), writes=writes)
+
+    def may_wait(self, value: Value) -> None:
+        """The host may wait for a tensor of the device, which may be one."""
+        if value.kind is Kind.TENSOR and self.on_device(value):
+            self.queued.wait()
+
+    def alter(self, value: Value, *, lasting: bool = False) -> None:
+        """Content of the host is changed here, or from now on by an optimizer."""
+        for leaf in leaves(value):
+            for origin in (leaf.origin, leaf.memory):
+                if origin is not None:
+                    self.altered[origin.node].add(None if lasting else (self.frame, self.region))
 
     def involve(self, value: Value) -> None:
         """The host uses content that the program has made, or writes data into it: it is not only copied."""
