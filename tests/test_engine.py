@@ -13,6 +13,7 @@ from torchlint.run.linting import file as engine
 from torchlint.run.rules import registry
 
 GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
+STEPS = "import torch\nfor x in batches:\n    loss = model(x.cuda())\n    loss.backward()\n    print(loss.item())\n"
 
 
 def found(text: str | bytes, config: Config | None = None) -> list[tuple[str, int]]:
@@ -24,16 +25,16 @@ def test_clean_code_gives_nothing() -> None:
 
 
 def test_a_finding_has_a_place_evidence_and_a_fingerprint() -> None:
-    (finding,) = lint_source(GUILTY, "code.py").findings
-    assert (finding.rule, finding.span.line, finding.span.column) == ("TL201", 3, 12)
-    assert [e.line for e in finding.evidence] == [3]
+    (finding,) = lint_source(STEPS, "code.py", Config(select=("TL301",))).findings
+    assert (finding.rule, finding.span.line, finding.span.column) == ("TL301", 5, 11)
+    assert [e.line for e in finding.evidence] == [2]
     assert len(finding.fingerprint) == 32
 
 
 def test_a_fingerprint_survives_moved_lines_and_tells_equal_lines_apart() -> None:
     first = lint_source(GUILTY, "code.py").findings[0].fingerprint
     moved = lint_source("# comment\n\n" + GUILTY, "code.py").findings[0].fingerprint
-    twice = lint_source(GUILTY + GUILTY.partition("\n")[2], "code.py").findings
+    twice = lint_source(GUILTY + GUILTY.partition("\n")[2].replace("f(", "g("), "code.py").findings
     assert moved == first
     assert len({f.fingerprint for f in twice}) == 2
 
@@ -135,8 +136,9 @@ def test_a_rule_that_fails_is_a_problem_that_names_it_and_the_others_go_on() -> 
             raise RuntimeError("two\nlines")
 
     rules = (*registry.load(), Failing)
-    result = engine.lint(GUILTY.encode(), "code.py", rules, frozenset({"TL201", "TL999"}), Config())
-    assert [f.rule for f in result.findings] == ["TL201"]
+    data = b"import torch\ntorch.backends.cudnn.enabled = False\n"
+    result = engine.lint(data, "code.py", rules, frozenset({"TL503", "TL999"}), Config())
+    assert [f.rule for f in result.findings] == ["TL503"]
     (problem,) = result.problems
     for words in ("TL000 internal-error", "TL999 failing", "two lines", "report"):
         assert words in problem.message

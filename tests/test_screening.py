@@ -175,7 +175,6 @@ def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
         ("TL104", "from torch.autograd import Variable as V\nx = V(torch.zeros(3), volatile=True).cuda()\n"),
         ("TL104", "x = torch.zeros(\n    3,  # (three\n).cuda()\n"),
         ("TL201", "def f(x):\n    return x.cuda().cpu().cuda()\n"),
-        ("TL201", "def f(x):\n    x = x.cuda()\n    return torch.tensor(x.item(), device=x.device)\n"),
         ("TL201", "def f(x, device='cuda'):\n    return x.cuda().to(torch.device('cpu')).to(device)\n"),
         (
             "TL104",
@@ -185,14 +184,13 @@ def test_what_only_looks_alike_is_not_parsed(text: str) -> None:
         ("TL104", "from torch.autograd import Variable\nx = torch.zeros(3)\ny = Variable(data=x).cuda()\n"),
         ("TL104", "make = (\n    # fresh\n    torch.zeros\n)\ndef f():\n    return make(3).cuda()\n"),
         ("TL104", "def f():\n    global x\n    x = torch.zeros(3)\ndef g():\n    return x.cuda()\n"),
-        ("TL201", "from torch import tensor\ndef f(x):\n    return tensor(x.cuda().item(), device='cuda')\n"),
         (
-            "TL201",
-            "from torch import (\n nn, # (all)\n tensor)\ndef f(x): return tensor(x.cuda().item(), device='cuda')\n",
+            "TL401",
+            "from torch.utils import (\n _a, # (b)\n data)\nfor x in data.DataLoader([1], num_workers=2): x.cuda()\n",
         ),
         (
-            "TL201",
-            "from torch import nn, \\\n    tensor\ndef f(x):\n    return tensor(x.cuda().item(), device='cuda')\n",
+            "TL401",
+            "from torch.utils import hooks, \\\n    data\nfor x in data.DataLoader([1], num_workers=2): x.cuda()\n",
         ),
         (
             "TL401",
@@ -287,7 +285,7 @@ def test_no_name_of_loaders_and_optimizers_is_forgotten(
 @pytest.mark.parametrize(("text", "repeats"), STEPS.items())
 def test_moves_are_looked_for_where_something_may_run_every_step(text: str, repeats: bool) -> None:
     candidates = EVERYTHING.screen(f"import torch\n{text}".encode(), "x.py").candidates
-    assert ("TL205" in candidates) is repeats
+    assert ("TL107" in candidates) is repeats
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from torchlint.run.linting.file import Analysis, analyze, screen_alone
 from torchlint.run.linting.screened import Screened
 from torchlint.run.processes import parallel
 
-GUILTY = "import torch\ndef f(x, device):\n    return x.cpu().clamp(0, 1).to(device)\n"
+GUILTY = "import torch\ntorch.backends.cudnn.enabled = False\n"
 
 
 def tree(folder: Path, count: int = 40) -> list[str]:

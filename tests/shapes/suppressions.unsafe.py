@@ -4,11 +4,11 @@ import torch
 
 
 def needed(x):
-    return x.cpu().clamp(0, 1).to("cuda")  # torchlint: ignore[TL201, TL701] the driver needs it
+    return x + torch.zeros(3).to("cuda")  # torchlint: ignore[TL104, TL701] the driver needs it
 
 
 def half_needed(x):
-    return x.cpu().clamp(0, 1).to("cuda")  # torchlint: ignore[TL201, TL701] two of three
+    return x + torch.zeros(3).to("cuda")  # torchlint: ignore[TL104, TL701] two of three
 
 
 def all_unused(x):

@@ -21,14 +21,15 @@ from torchlint.knowledge.forms import (
     STORED_ON_HOST,
 )
 from torchlint.model import Heat
-from torchlint.project.followed import BATCHES, OWN
+from torchlint.project.followed import BATCHES, OWN, SAME, SELDOM
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
     from torchlint.project.followed import FollowedEvent, Range
 
 
-_NUMBERS = frozenset({"number", "numbers", "constant numbers"})  # origins
+# Origins of what the compiler makes a constant of.
+_FOLDED = frozenset({"number", "numbers", "constant numbers", SAME})
 _TO_HOST = frozenset(form.key for form in (HOST_INDEX, STORED_ON_HOST, COPIED_TO_HOST))  # of what is on the CPU
 
 
@@ -64,14 +65,14 @@ class Contradictions:
 
     def _excludes(self, event: FollowedEvent, node: cst.BaseExpression) -> bool:
         module = self._module
-        seldom = event.is_in_loop and module.heat(node).rank < Heat.STEP.rank
+        seldom = event.is_in_loop and event.phase != SELDOM and module.heat(node).rank < Heat.STEP.rank
         own = event.form == BLOCKING.key and event.origin in BATCHES and self._may_be_own(node)
         on_host = (
             event.form.startswith(READ)
             and event.form not in _TO_HOST
             and any(_is_on_cpu(module, part) for part in _read(node))
         )
-        folded = event.form in (DEVICE_INDEX.key, LISTED_INDEX.key) or event.origin in _NUMBERS
+        folded = event.form in (DEVICE_INDEX.key, LISTED_INDEX.key) or event.origin in _FOLDED
         constant = folded and module.shared(Compiled).covers(node)
         return bool(own or seldom or on_host or constant or module.never_runs(node))
 

@@ -160,6 +160,8 @@ class Attributes:
             return tensor(Device.ACCELERATOR) if name in ("weight", "bias") else owner
         if kind is Kind.DISTRIBUTION and name in _OF_DISTRIBUTIONS:
             return tensor(owner.device or Device.UNKNOWN)
+        if kind is Kind.TUPLE and name in _OF_PAIRS and len(owner.items) == len(_OF_PAIRS):
+            return owner.items[_OF_PAIRS.index(name)]
         if kind is Kind.PACKED and name in ("data", "batch_sizes"):
             return tensor(Device.HOST if name == "batch_sizes" else owner.device or Device.UNKNOWN)
         if kind is Kind.ARRAY and name in ("shape", "ndim", "size", "dtype"):
@@ -204,4 +206,5 @@ _MAPPING = frozenset("update get items keys values pop setdefault".split())
 _OF_DICTS = _MAPPING - {"setdefault"}  # what is taken for a tensor may be a dict of tensors
 _OF_CLASSES = frozenset("apply from_pretrained load_from_checkpoint".split())
 _OF_LIBRARY_MODULES = frozenset("weight bias module model encoder decoder backbone".split())
+_OF_PAIRS = ("values", "indices")  # as `topk` gives
 _OF_DISTRIBUTIONS = frozenset("mean probs logits variance stddev loc scale".split())

@@ -13,15 +13,7 @@ from torchlint.engine.frames import Frame, Function, Scope
 from torchlint.engine.parameters import Parameters
 from torchlint.engine.state import Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
-from torchlint.engine.values import (
-    NONE,
-    UNKNOWN,
-    Device,
-    Kind,
-    Value,
-    leaves,
-    tensor,
-)
+from torchlint.engine.values import NONE, UNKNOWN, Device, Kind, Value, leaves, tensor
 from torchlint.knowledge import following as known
 
 if TYPE_CHECKING:
@@ -62,7 +54,10 @@ class Calls:
         if function.kind in _OF_OTHERS and _scaled(node) is not None:
             self._state.mark("backward")
             self._state.mark("step")
+        if self._state.queued:
+            self._state.queued.call(function, values, named, self._state.origin("", node))
         found = self.call(function, values, named, node, scope)
+        found = self._engine.memory.of_call(function, values, named, found, node, scope)
         if found.kind is Kind.UNKNOWN and function.kind in (Kind.FUNCTION, Kind.LIBRARY):
             return self._engine.libraries.configured(found, function, Arguments(values, named, node, scope))
         return found
@@ -157,8 +152,10 @@ class Calls:
     def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """What something unknown gives: what takes tensors of the device and gives something computes, like a model."""
         given = [*args, *named.values()]
+        self._state.queued.wait()
         for value in given:
             self._state.involve(value)
+            self._state.alter(value)
             if value.kind is Kind.DICT and value.detail is None and isinstance(node, ast.Call):
                 value.detail = OTHERS if isinstance(node.func, ast.Name) else None  # which it may add to
         if node is not self._state.discarded and any(
@@ -204,6 +201,7 @@ class Calls:
         if function.scope.function is not None:
             self.closures.add(function.scope)
         if frame.active:
+            self._state.queued.wait()
             return frame.result or UNKNOWN
         given = frame.given or names
         if function.scope.module.library:
@@ -299,6 +297,7 @@ class Calls:
 
     def _repeat(self, frame: Frame) -> None:
         """What the frame depends on and changes, the caller depends on and changes."""
+        self._state.queued.wait()  # perhaps in there
         self._depend(frame)
         for (owner, name), value in frame.writes.items():
             self._state.set_field(owner, name, value)

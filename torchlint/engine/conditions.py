@@ -9,6 +9,7 @@ from collections.abc import Container, Sequence
 from torchlint.engine.arguments import OTHERS
 from torchlint.engine.frames import TRAINING
 from torchlint.engine.values import Kind, Option, Value
+from torchlint.knowledge.transfers import PASSIVE_CONTEXTS
 
 # Names in conditions of which nothing else is known, that hold seldom in most programs.
 _SELDOM = re.compile(
@@ -72,7 +73,7 @@ def equality(test: ast.expr, outcome: bool) -> tuple[str, object] | None:
     return (ast.unparse(test.left), other.value) if isinstance(other, ast.Constant) else None
 
 
-def moves_itself(target: ast.Attribute, value: ast.expr) -> bool:
+def moves_itself(target: ast.expr, value: ast.expr) -> bool:
     """``self.mask = self.mask.to(x.device)``: whether a value is the target, moved."""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
         return False
@@ -240,6 +241,12 @@ def catches(node: ast.expr) -> bool:
     function = node.func if isinstance(node, ast.Call) else None
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     return name in ("suppress", "raises")
+
+
+def passive(item: ast.withitem) -> bool:
+    """Whether the end of a context does not wait for a device, by its name."""
+    function = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
+    return getattr(function, "attr", getattr(function, "id", "")) in PASSIVE_CONTEXTS
 
 
 def sounds_rare(node: ast.expr, test: Value) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.frames import Scope
-from torchlint.engine.origins import is_own, of_operands, overwrite, read_among
+from torchlint.engine.origins import chosen, is_own, of_operands, one_of, overwrite, read_among
 from torchlint.engine.state import Left, Returned, State
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -75,18 +75,18 @@ class Containers:
         """What iterating over a value gives."""
         kind = iterable.kind
         if kind in (Kind.LOADER, Kind.LIST, Kind.GENERATOR):
-            return iterable.element or UNKNOWN
+            return one_of(iterable.element or UNKNOWN)
         if kind is Kind.UNION:
             return self.each(iterable, lambda member: self.element(member, node, scope))
         if kind in (Kind.TUPLE, Kind.MODULES):
-            return join_all(iterable.items)
-        if kind is Kind.TENSOR:
-            return _part(iterable)
+            return one_of(join_all(iterable.items))
+        if kind is Kind.TENSOR or kind is Kind.ARRAY:
+            return one_of(_part(iterable) if kind is Kind.TENSOR else iterable)
         if kind is Kind.DICT:
             return TEXT if iterable.fields and all(isinstance(name, str) for name in iterable.fields) else UNKNOWN
         if kind is Kind.INSTANCE:
             return self._of_instance(iterable, node, scope)
-        return _ELEMENTS.get(kind, iterable if kind is Kind.ARRAY else UNKNOWN)
+        return _ELEMENTS.get(kind, UNKNOWN)
 
     def _of_instance(self, iterable: Value, node: ast.AST, scope: Scope) -> Value:
         classes = self._engine.classes
@@ -121,17 +121,18 @@ class Containers:
             if index is not None:
                 self._index(owner, index, node, scope)
         index = indices[0] if len(indices) == 1 else sequence([each or NONE for each in indices])
+        varying = () if isinstance(node, ast.Subscript) and _is_literal(node.slice) else (UNKNOWN,)
         if owner.kind is Kind.TENSOR:
             by_name = owner.detail == MOVED and index is not None and index.is_text
             return tensor(
                 owner.device or Device.UNKNOWN,
                 sure=owner.sure or len(indices) > 1 or by_name,
                 detail=owner.detail if not by_name else None,
-                origin=_origin_of_part(owner, indices),
+                origin=chosen(_origin_of_part(owner, indices), varying),
                 rank=_rank_of_part(owner, indices),
             ).joined(owner.fields)
         if owner.kind is Kind.ARRAY:
-            return Value(Kind.ARRAY, origin=_origin_of_part(owner, indices))
+            return Value(Kind.ARRAY, origin=chosen(_origin_of_part(owner, indices), varying))
         if owner.kind is Kind.INSTANCE:
             return self._item_of_instance(owner, index, node, scope)
         return self._plain_item(owner, index)
@@ -176,9 +177,9 @@ class Containers:
             place = index.detail if index is not None and index.kind is Kind.CONSTANT else None
             if isinstance(place, int) and -len(owner.items) <= place < len(owner.items):
                 return owner.items[place]
-            return owner if index is None else join_all(owner.items)
+            return owner if index is None else one_of(join_all(owner.items))
         if kind in (Kind.LIST, Kind.GENERATOR):
-            return owner if index is None else owner.element or UNKNOWN
+            return owner if index is None else one_of(owner.element or UNKNOWN)
         if kind is Kind.MODULES:
             return owner if index is None else join_all(owner.items)
         if kind is Kind.SHAPE:
@@ -295,6 +296,9 @@ class Containers:
                 self._index_from_host(owner, each, node, scope)
         on_host = owner.kind is Kind.ARRAY or (owner.device is Device.HOST and owner.sure)
         if on_host:
+            state.uses(value, node)
+            state.uses(owner, node, writes=True)
+            state.alter(owner)
             if any(leaf.kind is Kind.TENSOR and leaf.device is Device.ACCELERATOR for leaf in leaves(value)):
                 state.happen(node, scope, forms.STORED_ON_HOST)
                 self._holds(owner, state.origin("read", node), node, scope)

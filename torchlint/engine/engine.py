@@ -12,6 +12,7 @@ from torchlint.engine.containers import Containers
 from torchlint.engine.expressions import Expressions
 from torchlint.engine.frames import Frame, Scope
 from torchlint.engine.gradients import Gradients
+from torchlint.engine.memory import Memory
 from torchlint.engine.protocol import Libraries, Loaders
 from torchlint.engine.state import State
 from torchlint.engine.statements import Statements
@@ -26,6 +27,7 @@ class Engine:
     def __init__(self, program: Program, work: int, libraries: Callable[[Engine], tuple[Libraries, Loaders]]) -> None:
         self.program = program
         self.state = State(work)
+        self.memory = Memory(self.state)
         self.expressions = Expressions(self)
         self.containers = Containers(self)
         self.attributes = Attributes(self)

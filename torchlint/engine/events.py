@@ -14,10 +14,24 @@ from torchlint.engine.gradients import quiet_frames
 from torchlint.engine.grown import counts_elements, gathers
 from torchlint.engine.source import Source, iterated
 from torchlint.engine.state import State
+from torchlint.engine.values import Origin
 from torchlint.engine.ways import Ways
 from torchlint.knowledge import forms
 from torchlint.program.modules import Module
-from torchlint.project.followed import ASSUMED, EVALUATION, HOT, OWN, REQUEST, SAMPLING, FollowedEvent, range_of
+from torchlint.project.followed import (
+    ASSUMED,
+    EVALUATION,
+    HOT,
+    ONCE,
+    OWN,
+    REQUEST,
+    SAME,
+    SAMPLING,
+    SELDOM,
+    UNCALLED,
+    FollowedEvent,
+    range_of,
+)
 
 _FROZEN = re.compile(rb"\.requires_grad(_\(False|\s*=\s*False)")  # a file that says which parameters need gradients
 
@@ -31,27 +45,55 @@ class Occurrence(NamedTuple):
     region: Region
 
     @property
+    def returns_at_once(self) -> bool:
+        """Whether it copies to the device what the same expression has read from there."""
+        origin = self.event.origin
+        reads = self.event.form.kind == forms.COPY and origin is not None and origin.kind == "read"
+        inner = ast.walk(self.event.node) if reads and origin is not None and origin.node is not self.event.node else ()
+        return any(part is origin.node for part in inner)  # type: ignore[union-attr]
+
+    @property
     def is_action(self) -> bool:
         """Whether the host reads in a loop in which it acts in an environment."""
         loop = self.region.loop()
         return self.event.form is forms.READ_METHOD and loop is not None and loop.acts
 
-    def origin(self, frequency: Frequency, involved: Collection[ast.AST] = ()) -> str:
+    def origin(self, frequency: Frequency, state: State) -> str:
         """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
+        if origin is not None and self._is_same(origin, frequency, state):
+            return SAME
+        if self.event.form in forms.ANYWHERE and origin is not None:
+            return origin.kind
         if origin is not None and origin.kind == "batch" and origin.pins is not None:
             return "pinned" if origin.pins else "pageable"
         if origin is None or origin.kind not in (*OWN, "read"):
             return origin.kind if origin is not None else ""
-        if origin.node in involved:
+        if origin.node in state.involved:
             return ""
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
         return origin.kind if in_step and not _is_kept(origin.frame) else "constant"
 
-    def other_copy(self, ways: Ways) -> tuple[str, int]:
-        """The copy that this one takes back, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
+    def _is_same(self, origin: Origin, frequency: Frequency, state: State) -> bool:
+        """Whether a step copies what was made before it, and is the same as in the step before."""
+        if self.state.phase is Phase.NONE or self.state.rare:
+            return False
+        if self.event.form.kind != forms.COPY or origin.varies or origin.kind in ("batch", "computed"):
+            return False
+        altered = state.altered.get(origin.node, ())
+        changes = any(at is None or frequency.of(*at).phase is not Phase.NONE for at in altered)
+        made = origin.frame, origin.region
+        return not changes and frequency.of(*made).phase is Phase.NONE and not _is_kept(origin.frame)
+
+    def other(self, ways: Ways) -> tuple[str, int]:
+        """Another place that belongs to it, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
-        if origin is None or origin.frame.module.library or origin.kind != _OPPOSITE.get(self.event.form.kind):
+        anywhere = self.event.form in forms.ANYWHERE
+        if (
+            origin is None
+            or origin.frame.module.library
+            or (origin.kind != _OPPOSITE.get(self.event.form.kind) and not anywhere)
+        ):
             return "", 0
         own, others = (ways.step_of(*at) for at in ((self.frame, self.region), (origin.frame, origin.region)))
         if origin.kind == "read" and own is not others:
@@ -61,10 +103,26 @@ class Occurrence(NamedTuple):
 
     def what(self, origin: str) -> str:
         """What happens, with the name of what makes the content that is copied."""
-        made = getattr(self.event.origin, "node", None)
+        made, copied = getattr(self.event.origin, "node", None), getattr(self.event.node, "func", None)
+        if origin == SAME and isinstance(copied, ast.Attribute):
+            return f"`{ast.unparse(_held(copied.value))}`"
+        if self.event.form is forms.PAGEABLE:
+            return ast.unparse(getattr(made, "func", made)) if made is not None else ""
         if self.event.form is not forms.BLOCKING or origin not in OWN or not isinstance(made, ast.Call):
             return self.event.what
         return f"a copy of what `{ast.unparse(made.func)}` makes on the host"
+
+
+def _held(node: ast.expr) -> ast.expr:
+    """The variable or attribute of which an expression is a view."""
+    while isinstance(node, (ast.Call, ast.Subscript)):
+        function = node.func if isinstance(node, ast.Call) else None
+        wraps = isinstance(node, ast.Call) and node.args and ast.unparse(node.func).startswith(_WRAPPING)
+        node = node.args[0] if wraps else getattr(function or node, "value", ast.Name("it"))  # type: ignore[union-attr]
+    return node
+
+
+_WRAPPING = ("torch.", "np.", "numpy.", "Variable")
 
 
 def _is_kept(frame: Frame) -> bool:
@@ -73,6 +131,7 @@ def _is_kept(frame: Frame) -> bool:
     return any("cache" in ast.unparse(each) for each in decorators)
 
 
+_DOWNLOADS = frozenset({forms.READ_METHOD, forms.MOVED_TO_HOST})
 _OPPOSITE = {forms.COPY: "read", forms.READ: "uploaded"}  # what a copy of each kind takes back
 
 
@@ -126,6 +185,12 @@ def _of_inference(one: Occurrence, ways: Ways) -> str:
     return EVALUATION if one.state.evaluates or ways.is_beside_training(one.frame) else Phase.INFERENCE.value
 
 
+def _serves(one: Occurrence, source: Source) -> bool:
+    """Whether a wait is there on purpose, or a copy from memory that is not pinned is read at once."""
+    explicit = one.event.form in forms.EXPLICIT and source.needs(one.event.node, one.event.form)
+    return explicit or (one.event.form is forms.PAGEABLE and source.is_read(one.event.node))
+
+
 def events_of_files(
     happened: Collection[Occurrence],
     ways: Ways,
@@ -141,38 +206,46 @@ def events_of_files(
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     recorded = _recorded(happened, ways, modules, only_reached=reached is not None)
     for one in happened:
-        state, node, path = one.state, one.event.node, one.event.path
-        if one.is_action or state.phase is Phase.NONE or state.rare or not isinstance(node, (ast.expr, ast.stmt)):
+        state, node, path, form = one.state, one.event.node, one.event.path, one.event.form
+        anywhere = form in forms.ANYWHERE or (one.returns_at_once and not state.rare)
+        seldom = state.phase is Phase.NONE or state.rare
+        if one.is_action or (seldom and not anywhere) or not isinstance(node, (ast.expr, ast.stmt)):
             continue
-        if one.event.form is forms.RECORDED and one not in recorded:
+        if (form is forms.RECORDED and one not in recorded) or (state.assumed and state.phase is Phase.INFERENCE):
+            continue  # or what only evaluates, if anything calls it
+        source = sources.get(path) or sources.setdefault(path, Source(modules[path].tree))
+        if _serves(one, source):
             continue
-        if state.assumed and state.phase is Phase.INFERENCE:
-            continue  # what only evaluates, if anything calls it
-        origin = one.origin(ways.frequency, followed.involved)
-        if one.event.form is forms.GROWN and not (origin := _growth(one, ways, followed.grown)):
-            continue
-        if path not in sources:
-            sources[path] = Source(modules[path].tree)
-        if one.event.form in forms.EXPLICIT and sources[path].needs(node, one.event.form):
-            continue
+        grows = form is forms.GROWN
         place = range_of(node)
-        assumed = state.assumed or (reached is not None and not ways.is_within(one.frame, one.region, reached))
+        origin = _growth(one, ways, followed.grown) if grows else one.origin(ways.frequency, followed)
+        if (grows and not origin) or (origin == SAME and _is_kept(one.frame)):
+            continue
+        if origin == SAME and source.sets_later(node):
+            origin = "constant" if form is not forms.PAGEABLE else "data"
+        assumed = (state.assumed and not anywhere) or (
+            reached is not None and not ways.is_within(one.frame, one.region, reached)
+        )
         phase = ASSUMED if assumed else state.phase.value
-        if phase == Phase.INFERENCE.value:
+        option = state.option or (UNCALLED if seldom and assumed else "")
+        if seldom:
+            phase = SELDOM if state.rare else ONCE
+        elif phase == Phase.INFERENCE.value:
             phase = _of_inference(one, ways)
         found[path].add(
             FollowedEvent(
                 place,
-                one.event.form.key,
+                form.key,
                 one.what(origin),
                 phase,
-                state.option or "",
+                option,
                 origin,
-                sources[path].statement(place),
+                source.statement(place),
                 tuple(ways.way(one.frame, one.region)),
                 tuple(map(iterated, ways.loops(one.frame, one.region))),
-                sources[path].use(node) if one.event.form.kind == forms.READ else "",
-                other_copy=one.other_copy(ways),
+                source.use(node) if form.kind == forms.READ else "",
+                other=one.other(ways),
+                only=source.reduced(node) if form in _DOWNLOADS else "",
             )
         )
     return found

@@ -298,6 +298,8 @@ class Expressions:
             return identical(left, right, isinstance(operation, ast.Is))
         if isinstance(operation, (ast.In, ast.NotIn)):
             return self._contained(left, right, node, scope)
+        for value in (left, *others):
+            self._state.uses(value, node)
         if any(value.kind is Kind.TENSOR for value in (left, *others)):
             if any(is_foreign(value) for value in (left, *others)):
                 return FLAG
@@ -327,6 +329,8 @@ class Expressions:
 
     def _binary(self, node: ast.BinOp, scope: Scope) -> Value:
         left, right = self.evaluate(node.left, scope), self.evaluate(node.right, scope)
+        for value in (left, right):
+            self._state.uses(value, node)
         if isinstance(node.op, ast.Mod) and left.is_text:
             self._state.reads(right, node, scope, forms.FORMATTED)
             return filled(left, right.items if right.kind is Kind.TUPLE else [right])
@@ -353,7 +357,11 @@ class Expressions:
                 indices.append(None)
             else:
                 indices.append(self.evaluate(part, scope))
-        return self._engine.containers.item(owner, indices, node, scope)
+        for index in indices:
+            if index is not None:
+                self._state.uses(index, node)
+                self._state.may_wait(index)
+        return self._engine.memory.part(owner, self._engine.containers.item(owner, indices, node, scope), node)
 
     def _bounds(self, owner: Value, part: ast.Slice, scope: Scope) -> None:
         for bound in (part.lower, part.upper, part.step):

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from torchlint.catalogue.records import Function
 from torchlint.engine.frames import Scope
-from torchlint.engine.values import Device, Kind, Origin, Value, computed, leaves
+from torchlint.engine.values import UNKNOWN, Device, Kind, Origin, Value, computed, leaves, sequence
 from torchlint.project.followed import OWN
 
+_OF_STEPS = frozenset({"batch", "computed", "uploaded"})  # which differ anyway
+_FIXED = frozenset({Kind.CONSTANT, Kind.LIBRARY, Kind.DEVICE})
 _WRITTEN = frozenset({Kind.TENSOR, Kind.ARRAY})
 _DATA = _WRITTEN | {Kind.UNKNOWN}
 _ON_DEVICE = ("same", "own")  # kernels
@@ -30,7 +32,29 @@ def of_operands(values: Sequence[Value]) -> Origin | None:
     origins = [leaf.origin for leaf in data if leaf.origin is not None]
     others = [origin for origin in origins if origin.kind not in OWN]
     found = next(iter(others or origins), None)
-    return read_among(values) or (computed(found) if others or len(origins) == len(data) else None)
+    found = chosen(found, (value for value in values if value.origin is not found))
+    return chosen(read_among(values), values[1:]) or (computed(found) if others or len(origins) == len(data) else None)
+
+
+def chosen(origin: Origin | None, by: Iterable[Value]) -> Origin | None:
+    """The origin of what arguments choose or change: it may be something else each time, unless they are constants."""
+    if origin is None or origin.varies or origin.kind in _OF_STEPS or all(map(_is_fixed, by)):
+        return origin
+    return origin._replace(varies=True)
+
+
+def _is_fixed(value: Value) -> bool:
+    return all(leaf.kind in _FIXED and leaf.sure and leaf.option is None for leaf in leaves(value))
+
+
+def one_of(value: Value, depth: int = 2) -> Value:
+    """One of several elements, which may be another one each time."""
+    if value.kind is Kind.TUPLE and depth:
+        items = [one_of(item, depth - 1) for item in value.items]
+        return value if all(a is b for a, b in zip(items, value.items, strict=True)) else sequence(items)
+    origin = chosen(value.origin, (UNKNOWN,))
+    value = value if origin is value.origin else value.with_origin(origin)
+    return value.within(value.memory._replace(varies=True)) if value.memory is not None else value
 
 
 def of_call(values: Sequence[Value], function: Function, device: Device, *, seeded: bool = False) -> Origin | None:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.frames import Class, Frame, Function, Object, Scope
+from torchlint.engine.memory import Memory
 from torchlint.engine.state import State
 from torchlint.engine.values import Device, Value
 from torchlint.program.modules import Module
@@ -157,6 +158,7 @@ class Engine(Protocol):
 
     program: Program
     state: State
+    memory: Memory
 
     @property
     def expressions(self) -> Expressions: ...

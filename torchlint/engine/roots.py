@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchlint.engine.assumed import takes_tensor
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.hot import Hot
-from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant, tensor
+from torchlint.engine.values import NUMBER, UNKNOWN, Device, Kind, Value, collection, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
 
@@ -20,23 +20,15 @@ if TYPE_CHECKING:
 _FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_MOVING = (b"non_blocking", b"cpu", b".item()", b".tolist()")  # one of which what moves mentions
+_UPLOADING = frozenset("to cuda tensor as_tensor asarray".split())
+_DOWNLOADING = frozenset("cpu to type item tolist".split())
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
 _COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
 _TRAINING = (
-    *(
-        b"oader",
-        b"def __getitem__(",
-        b"collate",
-        b"_step(",
-        b".step(",
-        b"backward(",
-        b"def forward(",
-        b"def training_step",
-        b"def train_dataloader",
-        b"def compute_loss",
-        b"Optimizer)",
-    ),
+    *(b"oader", b"def __getitem__(", b"collate", b"_step(", b".step(", b"backward(", b"def forward("),
+    *(b"def train_dataloader", b"def compute_loss", b"Optimizer)", b"non_blocking"),
     *(name.encode() for name in sorted(known.CALLED_IN_STEPS)),
 )
 
@@ -103,6 +95,7 @@ class Roots:
             patches = root.function in patched  # a method of a module of a library, which calls it
             if root.stepped and (patches or not self._is_reached(root) or not trains):
                 self._enter(root, stepped=True)
+        self._wherever(roots)
         self._others(roots)
 
     def _others(self, roots: Sequence[Root]) -> None:
@@ -137,6 +130,17 @@ class Roots:
             run = self._engine.classes.method(made, "_assumed") if made.kind is Kind.INSTANCE else None
             if run is not None and run.target.scope.module.library:
                 self._engine.call(run, [], {}, class_.node, class_.scope)
+
+    def _wherever(self, roots: Sequence[Root]) -> None:
+        """Enter functions that do what is wrong wherever it stands: by their words, since nothing calls them."""
+        for root in roots:
+            node, content = root.function.node, root.function.scope.module.content
+            if not any(word in content for word in _MOVING) or self._is_reached(root) or _is_test(node):
+                continue
+            if _copies(node):
+                self._enter(root, stepped=False)
+            elif any(map(_returns, ast.walk(node))):
+                self._enter(root._replace(computes=True), stepped=False)
 
     def _enter(self, root: Root, *, stepped: bool, guessed: bool = False) -> None:
         function = root.function
@@ -249,8 +253,9 @@ class Roots:
         Nothing is known to run them if the configuration names the programs.
         """
         for module in self._engine.program.modules.values():
-            relevant = not module.is_test and any(word in module.content for word in _TRAINING)
-            if not relevant or module.loaded:
+            content = module.content
+            relevant = any(word in content for word in _TRAINING) or known.RETURNING.search(content)
+            if not relevant or module.is_test or module.loaded:
                 continue
             if self._state.work >= self._state.total * _FOR_MODULES:
                 self._state.cut[module].add(module.tree)
@@ -352,6 +357,28 @@ def _generates(node: ast.AST) -> bool:
     return without and _repeats(node)
 
 
+def _copies(node: ast.AST) -> bool:
+    """Whether a function copies asynchronously; that can be wrong wherever it stands."""
+    return any(isinstance(part, ast.keyword) and part.arg == "non_blocking" for part in ast.walk(node))
+
+
+def _returns(node: ast.AST) -> bool:
+    """Whether a chain of methods may copy to the host and back, by their names."""
+    function = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or not isinstance(function, ast.Attribute) or function.attr not in _UPLOADING:
+        return False
+    inner: ast.AST | None = function.value if function.attr in ("to", "cuda") else next(iter(node.args), None)
+    while isinstance(inner, (ast.Call, ast.Attribute, ast.Subscript)):
+        if isinstance(inner, ast.Attribute) and inner.attr in _DOWNLOADING:
+            return True
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    return False
+
+
+def _is_test(node: ast.AST) -> bool:
+    return getattr(node, "name", "").startswith("test_")
+
+
 def _required(function: Function) -> list[ast.arg]:
     ordered = _named(function)
     return ordered[: len(ordered) - len(function.node.args.defaults)]
@@ -360,8 +387,15 @@ def _required(function: Function) -> list[ast.arg]:
 def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
     """What is assumed to be passed: tensors of the device to what runs in a step."""
     annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-    if not stepped or annotation in ("int", "float", "str", "bool") or arg.arg in ("ctx", "self", "batch_idx"):
+    if (
+        not stepped
+        or annotation in ("int", "float", "str", "bool")
+        or "Module" in annotation
+        or arg.arg in ("ctx", "self", "batch_idx")
+    ):
         return UNKNOWN  # or what the annotation says
+    if known.NUMBERS_ANNOTATION.match(annotation):
+        return collection(NUMBER)
     if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
         return Value(Kind.DICT, element=tensor(sure=False))
     return tensor(Device.UNKNOWN, sure=_is_tensor(arg, function))

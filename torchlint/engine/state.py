@@ -11,9 +11,10 @@ from typing import Any
 from torchlint.engine.frames import Call, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
 from torchlint.engine.grown import Rounds, carrying
 from torchlint.engine.origins import own_origins
+from torchlint.engine.queued import Queued
 from torchlint.engine.union import key
 from torchlint.engine.values import MASK, Device, Kind, Origin, Value, leaves
-from torchlint.knowledge.forms import BY_LIBRARY, COPY, GROWN, Form
+from torchlint.knowledge.forms import BY_LIBRARY, COPY, GROWN, WAITING, Form
 from torchlint.program.modules import Module
 
 _READS = 400  # fields that a frame is known to depend on
@@ -74,6 +75,9 @@ class State:
         self.joined: set[ast.AST] = set()  # calls that have joined tensors in this round
         self.grown: dict[ast.AST, set[ast.AST]] = defaultdict(set)  # those whose results grow, with the loops
         self.growths = 0
+        # Where content is changed, by what made it; None for what an optimizer may change.
+        self.altered: dict[ast.AST, set[tuple[Frame, Region] | None]] = defaultdict(set)
+        self.queued = Queued()
         self._log: list[tuple[Object, str, Value | None]] = []
 
     # -- the budget --------------------------------------------------------------------------------
@@ -87,6 +91,7 @@ class State:
     def within(self, work: int, module: Module, node: ast.AST, act: Callable[[], object]) -> None:
         """Follow a function or the body of a file with a share of the budget; notes it if that is not enough."""
         saved = self.frame, self.region, self.limit
+        self.queued.wait()
         self.limit, self.depth, self.worker, self.default_device = min(self.total, self.work + work), 0, False, None
         try:
             act()
@@ -160,17 +165,37 @@ class State:
         place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
         what = form.named(name)
         self.frame.events.setdefault((form.kind, place), Event(path, node, form, what, origin))
+        if form.key in WAITING:
+            self.queued.wait()
 
     def reads(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host uses the content of every tensor in a value."""
         for leaf in leaves(value):
-            if self.is_on_device(leaf):
-                self.happen(node, scope, form, leaf.origin, name=name)
+            self.waits(leaf, node, scope, form, name)
 
     def waits(self, value: Value, node: ast.AST, scope: Scope, form: Form, name: str = "") -> None:
         """The host waits for a tensor, if it is one on the accelerator."""
+        self.uses(value, node)
         if self.is_on_device(value):
             self.happen(node, scope, form, value.origin, name=name)
+        self.may_wait(value)
+
+    def uses(self, value: Value, node: ast.AST, *, writes: bool = False) -> None:
+        """The host reads or writes the content of a tensor or array, maybe too early for a copy that is queued."""
+        if value.memory is not None:
+            self.queued.use(value, node, self.origin("", node), writes=writes)
+
+    def may_wait(self, value: Value) -> None:
+        """The host may wait for a tensor of the device, which may be one."""
+        if value.kind is Kind.TENSOR and self.on_device(value):
+            self.queued.wait()
+
+    def alter(self, value: Value, *, lasting: bool = False) -> None:
+        """Content of the host is changed here, or from now on by an optimizer."""
+        for leaf in leaves(value):
+            for origin in (leaf.origin, leaf.memory):
+                if origin is not None:
+                    self.altered[origin.node].add(None if lasting else (self.frame, self.region))
 
     def joins(self, found: Value, parts: list[Value], node: ast.AST, scope: Scope, name: str) -> Value:
         """What a call joins of parts, which grows if it has joined one of them in an earlier round of a loop."""

@@ -14,8 +14,8 @@ from torchlint.engine.conditions import (
     fills,
     fills_after,
     leaves,
-    moves_itself,
     off,
+    passive,
     seldom_flags,
     sounds_rare,
     tested_fields,
@@ -24,6 +24,7 @@ from torchlint.engine.conditions import (
 from torchlint.engine.frames import NO_GRADIENTS, Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
 from torchlint.engine.loops import Loops, merge
+from torchlint.engine.moves import moves_once
 from torchlint.engine.operations import operate
 from torchlint.engine.state import Left, Raised, Returned
 from torchlint.engine.union import join_all
@@ -101,7 +102,7 @@ class Statements:
         self._engine.evaluate(node.value, scope)
 
     def _assign(self, node: ast.Assign, scope: Scope) -> None:
-        if self._moves_once(node, scope):
+        if moves_once(self._engine, node, scope):
             with self._state.inside("guard", node, "once", rare=True):
                 self._engine.assign(node.targets[0], self._engine.evaluate(node.value, scope), scope)
             return
@@ -111,16 +112,6 @@ class Statements:
         for target in node.targets:
             self._engine.assign(target, self._engine.containers.spread(target, node.value, value), scope)
 
-    def _moves_once(self, node: ast.Assign, scope: Scope) -> bool:
-        """``self.mask = self.mask.to(x.device)``, which copies in the first call only."""
-        target = node.targets[0]
-        if not isinstance(target, ast.Attribute) or not moves_itself(target, node.value):
-            return False
-        owner = self._engine.evaluate(target.value, scope)
-        held = owner.target.fields.get(target.attr) if owner.kind is Kind.INSTANCE else None
-        origin = held.origin if held is not None else None
-        return origin is not None and origin.kind != "batch" and origin.frame is not self._state.frame
-
     def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         if node.value is not None:
             self._engine.assign(node.target, self._engine.evaluate(node.value, scope), scope)
@@ -128,6 +119,9 @@ class Statements:
     def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
         left = self._engine.evaluate(node.target, scope)
         right = self._engine.evaluate(node.value, scope)
+        self._state.uses(right, node)
+        self._state.uses(left, node, writes=True)
+        self._state.alter(left)
         value = operate(left, right, node.op)
         if {value.kind, right.kind} <= {Kind.NUMBER, Kind.CONSTANT} and isinstance(node.op, (ast.Add, ast.Sub)):
             value = COUNTER
@@ -292,6 +286,8 @@ class Statements:
                 raise
         finally:
             self._state.default_device = outside
+            if not all(map(passive, node.items)):
+                self._state.queued.wait()
 
     def _try_(self, node: ast.Try, scope: Scope) -> None:
         """The body as usual; exceptions are seldom, except for what the body itself raises in any case."""

@@ -120,6 +120,8 @@ def _of_kind(one: Value, other: Value) -> Value:
         return Value(kind, fields=fields, element=element)
     if kind is Kind.LIST:
         return collection(join(one.element, other.element) if one.element or other.element else None)
+    if kind is Kind.ARRAY:
+        return one.within(_memories(one.memory, other.memory))
     if kind in PLAIN:
         text = one.target if one.target == other.target else None
         return Value(kind, target=text, rarely=one.rarely if one.rarely == other.rarely else 0)
@@ -138,6 +140,7 @@ def _tensors(one: Value, other: Value) -> Value:
         rank=one.rank if one.rank == other.rank else None,
     )
     found.maybe_none = one.maybe_none or other.maybe_none
+    found.memory = _memories(one.memory, other.memory)
     return found.joined({**one.fields, **other.fields})
 
 
@@ -165,6 +168,14 @@ def _group(origin: Origin | None) -> str:
     if origin is None:
         return ""
     return "own" if origin.kind in OWN else origin.kind if origin.kind in _COPIED else ""
+
+
+def _memories(one: Origin | None, other: Origin | None) -> Origin | None:
+    """What is known of memory that is one or the other."""
+    if one is None or other is None or one is other:
+        return one if one is other else None
+    special = {"pinned", "arriving"} & {one.kind, other.kind}
+    return one if not special or one.node is other.node else None
 
 
 def _constants(one: Value, other: Value) -> Value:

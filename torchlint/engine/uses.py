@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 
 from torchlint.catalogue.views import CONSTRUCTORS, EVERYWHERE, METADATA, READING, SIZE_TAKERS
 from torchlint.engine.names import Names
@@ -41,13 +40,9 @@ _DEPTH = 12
 class Uses:
     """Answers for one file."""
 
-    def __init__(self, parents: Mapping[ast.AST, ast.AST]) -> None:
-        self._parents = parents
+    def __init__(self, parents: Mapping[ast.AST, ast.AST], names: Names) -> None:
+        self._parents, self._names = parents, names
         self._seen: set[ast.AST] = set()
-
-    @cached_property
-    def _names(self) -> Names:
-        return Names(self._parents)
 
     def of(self, node: ast.AST) -> str:
         """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""

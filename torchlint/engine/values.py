@@ -75,7 +75,13 @@ class Origin(NamedTuple):
     ``numbers``, ``constant numbers`` or other ``data``. ``computed`` is what the host makes of a batch, ``uploaded``
     content of the device that was copied there, and that the host has as well. ``frame`` and ``region`` are of
     :mod:`torchlint.engine.frames`. ``pins``: whether the loader of a batch pins it; None if that is not known.
-    ``others`` are other loaders that the batch may come from.
+    ``others`` are other loaders that the batch may come from. ``varies``: something that is not constant has chosen or
+    changed it, so that it may be something else each time.
+
+    The memory of the host that a tensor or array lies in has an origin as well: ``pinned``; ``arriving``, to which a
+    copy from the device is queued; or pageable, being made of Python ``data``, a ``few`` of them or an ``array``, of
+    parts of a ``batch`` or other ``tensors`` that are joined or computed with, or of pinned memory that is
+    ``converted``, or a ``strided`` view of that, which is made contiguous before it is copied.
     """
 
     kind: str
@@ -84,6 +90,7 @@ class Origin(NamedTuple):
     node: ast.AST
     pins: bool | None = None
     others: tuple[Origin, ...] = ()
+    varies: bool = False
 
     @property
     def every(self) -> tuple[Origin, ...]:
@@ -124,7 +131,7 @@ class Value:
     """
 
     __slots__ = (
-        "detail", "device", "element", "fields", "items", "kind", "maybe_none", "option", "origin", "rank",
+        "detail", "device", "element", "fields", "items", "kind", "maybe_none", "memory", "option", "origin", "rank",
         "rarely", "receiver", "sure", "target",
     )  # fmt: skip
 
@@ -150,6 +157,7 @@ class Value:
         self.items, self.element, self.fields = items or [], element, fields if fields is not None else {}
         self.target, self.receiver, self.origin, self.rank = target, receiver, origin, rank
         self.rarely, self.option, self.maybe_none = rarely, option, maybe_none
+        self.memory: Origin | None = None  # of the host, where that is known
 
     def or_none(self) -> Value:
         """This value or None, as far as conditions on it may decide anything."""
@@ -179,6 +187,10 @@ class Value:
     def joined(self, calls: dict[Any, Any]) -> Value:
         """This tensor, of parts that calls have joined."""
         return self._copy(fields=calls) if calls and self.kind is Kind.TENSOR else self
+
+    def within(self, memory: Origin | None) -> Value:
+        """This tensor or array in this memory of the host."""
+        return self if memory is self.memory else self._copy(memory=memory)
 
     def moving_inputs(self) -> Value:
         """This module in a wrapper that moves what it is called with to the device."""

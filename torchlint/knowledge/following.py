@@ -10,6 +10,9 @@ LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader
 TENSOR_ANNOTATION = re.compile(
     r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?(?:Float|Long|Bool|Int|Half|Double|Byte)?Tensor\]?(?: \| None)?"
 )
+NUMBERS_ANNOTATION = re.compile(r"(?:typing\.)?(?:list|tuple|sequence)\[(?:int|float|bool)\b", re.I)
+# What may copy to the host and back in one expression, by the names of methods.
+RETURNING = re.compile(rb"\.(cpu|item|tolist|type|to)\(.{0,120}?(\.to\(|\.cuda\(|device=)", re.S)
 # What computes without gradients; contexts and decorators that may, as far as their names tell; modules of `torch.nn`
 # that have parameters.
 NO_GRADIENTS = re.compile(r"no_grad|inference_mode|set_grad_enabled")

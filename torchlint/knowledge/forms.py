@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-READ, WAIT, COPY, GRAPH, GROWTH = "read", "wait", "copy", "graph", "growth"
+READ, WAIT, COPY, GRAPH, GROWTH, EARLY = "read", "wait", "copy", "graph", "growth", "early"
 
 
 class Form(NamedTuple):
@@ -181,6 +181,7 @@ EMPTIED = Form("`empty_cache()`", WAIT, (), "c10/cuda/CUDACachingAllocator.cpp: 
 
 BLOCKING = Form("a blocking copy", COPY, ("TL202",), _BULK)
 ASYNCHRONOUS = Form("an asynchronous copy", COPY, (), _BULK)
+PAGEABLE = Form("`non_blocking=True` from memory that is not pinned", COPY, ("TL207",), _BULK)
 BY_LIBRARY = Form("{}", COPY, (), _BULK)  # moves the batches of the loaders that it gets
 HOST_NUMBER = Form(
     "`torch.where` of a tensor of the host",
@@ -215,12 +216,30 @@ LISTED_INDEX = Form(
     "a list as index", COPY, ("TL305",), DEVICE_INDEX.source, "use slices, or an index tensor made on the device once"
 )
 
+READ_EARLY = Form(
+    "this copy is only queued, and {} reads it",
+    EARLY,
+    ("TL204",),
+    _BULK,
+    "remove `non_blocking=True`, or synchronize first",
+)
+WRITTEN_EARLY = Form(
+    "this copy is only queued, and {} writes what it copies",
+    EARLY,
+    ("TL204",),
+    _BULK,
+    "take turns with a second buffer, or wait for an event that is recorded after the copy",
+)
+
 # TL806 reports it.
 RECORDED = Form("`{}`", GRAPH, (), "torch/csrc/autograd/functions/utils.h: compute_requires_grad")
 
 # TL108 reports it.
 GROWN = Form("`{}(..)` of itself", GROWTH, (), "aten/src/ATen/native/cuda/Shape.cu: cat_out_cuda")
 
+# Rules about reads in loops of a step, copies of what never changes, and copies that take back others.
+REPEATED, UNCHANGED, RETURNING = ("TL302",), ("TL205",), ("TL201",)
+GENERATED = frozenset("made drawn fixed generated".split())  # content that the device can make
 # Rules about copies of what the program makes itself on the host, by where it comes from.
 _OF_ORIGINS = {
     **dict.fromkeys(("made", "drawn", "fixed"), ("TL104",)),
@@ -237,12 +256,18 @@ def waiting(*, method: bool, counts: bool) -> Form:
 
 def rules_about(form: Form, origin: str) -> tuple[str, ...]:
     """The rules of which the first enabled one reports a form, for what is copied."""
+    if origin == "same" and form in (BLOCKING, ASYNCHRONOUS, PAGEABLE):
+        return (*UNCHANGED, *form.rules)
+    if form is PAGEABLE and origin in GENERATED:
+        return ("TL104",)
     own = _OF_ORIGINS.get(origin, ()) if form in (BLOCKING, HOST_DATA, LEGACY_DATA) else ()
     return (*own, *form.rules)
 
 
 FORMS = tuple(value for value in globals().values() if isinstance(value, Form))
 SHAPES = frozenset(form.key for form in FORMS if form.rules == _SIZES)  # the host needs them to go on
-# Rules that report what following the programs sees; REPEATED those of them that are about reads in loops of a step.
-REPEATED = ("TL302",)
-REPORTING = frozenset(REPEATED).union(*(form.rules for form in FORMS))
+# Those at which the host waits for the device, or may; and those that are wrong wherever they stand, in steps or not.
+WAITING = frozenset(form.key for form in FORMS if form not in (ASYNCHRONOUS, RECORDED, READ_EARLY, WRITTEN_EARLY))
+ANYWHERE = frozenset({PAGEABLE, READ_EARLY, WRITTEN_EARLY})
+# Rules that report what following the programs sees.
+REPORTING = frozenset((*REPEATED, *UNCHANGED, *RETURNING)).union(*(form.rules for form in FORMS))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from torchlint.catalogue.functions import FUNCTIONS
 from torchlint.catalogue.views import (
+    FACTORIES,
     METADATA,
     PASSIVE,
     SHARING,
@@ -33,10 +34,6 @@ INTENT = (
     "determinis",
     "oom",
     "offload",
-)
-# Names that show that a program is exported or traced.
-EXPORTING = frozenset(
-    {"torch.onnx.is_in_onnx_export", "torch.jit.is_tracing", "torch.compiler.is_exporting", "torch.export.is_exporting"}
 )
 # The names of the objects that run Accelerate and Fabric, and their methods whose results, from all processes, are on
 # the device of the argument.
@@ -86,11 +83,9 @@ PASSIVE_FUNCTIONS = (
         f"torch.{name}" for name in "no_grad inference_mode enable_grad zeros ones empty full is_tensor".split()
     )
 )
-# Context managers whose end does not wait for a device.
-PASSIVE_CONTEXTS = frozenset(
-    "torch.no_grad torch.inference_mode torch.enable_grad torch.autocast torch.amp.autocast torch.cuda.amp.autocast "
-    "torch.cuda.stream torch.cuda.device tqdm.tqdm".split()
-)
+PASSIVE_CALLS = READING_BUILTINS | PASSIVE_BUILTINS | PASSIVE_FUNCTIONS | VIEW_FUNCTIONS | FACTORIES
+# Names of context managers whose end does not wait for a device.
+PASSIVE_CONTEXTS = frozenset("no_grad inference_mode enable_grad autocast stream device tqdm".split())
 # Functions that leave few elements of many, as some methods of tensors and arrays do; those of Python get a list.
 REDUCING_FUNCTIONS = (
     functions(lambda function: function.reduces, "torch", "numpy")

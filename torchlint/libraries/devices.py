@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.conditions import truth
+from torchlint.engine.memory import PINNED
 from torchlint.engine.values import NONE, Device, Kind, Origin, Value, collection, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
 _ACCELERATOR, _OTHERS = "cuda", frozenset("mps xpu npu hpu".split())  # the world has CUDA
+_OTHER_DEVICE = re.compile(r":[1-9]")
 _OPEN = frozenset({Kind.UNKNOWN, Kind.TEXT, Kind.METHOD, Kind.FLAG, Kind.INSTANCE})
 
 
@@ -61,26 +65,50 @@ class Devices:
         if device is Device.UNKNOWN:
             device = Device.HOST if self._state.worker else Device.ACCELERATOR
         if device is Device.ACCELERATOR and value.device is Device.HOST:
-            self.copy(given, value.origin)
+            self.copy(given, value.origin, value.memory)
+        elif not self.is_asynchronous(given):
+            self._state.queued.wait()
         if device is Device.HOST and self._state.on_device(value):
             if value.sure and self._blocks(given):
                 self._state.happen(given.node, given.scope, forms.MOVED_TO_HOST, value.origin)
             read = self._state.origin("read", given.node)
-            return tensor(Device.HOST, sure=value.sure, detail=value.detail, origin=read, rank=value.rank)
+            found = tensor(Device.HOST, sure=value.sure, detail=value.detail, origin=read, rank=value.rank)
+            return found.within(self.queue(given)) if self.is_asynchronous(given) else found
         origin = value.origin
         if device is Device.ACCELERATOR and value.device is not Device.ACCELERATOR:
             origin = self._state.origin("uploaded", given.node) if value.device is Device.HOST else None
-        return tensor(device, sure=value.sure, detail=value.detail, origin=origin, rank=value.rank)
+        found = tensor(device, sure=value.sure, detail=value.detail, origin=origin, rank=value.rank)
+        return found.within(value.memory) if device is value.device is Device.HOST else found
 
-    def copy(self, given: Arguments, origin: Origin | None) -> None:
-        """Record a copy to the device."""
-        form = forms.BLOCKING if self._blocks(given) else forms.ASYNCHRONOUS
-        self._state.happen(given.node, given.scope, form, origin)
+    def copy(self, given: Arguments, origin: Origin | None, memory: Origin | None = None) -> None:
+        """Record a copy to the device, from this memory."""
+        if any(_OTHER_DEVICE.search(str(each.detail)) for each in given.all if each.is_text):
+            origin = None  # perhaps of another device
+        if self._blocks(given):
+            self._state.happen(given.node, given.scope, forms.BLOCKING, origin)
+        elif memory is None or memory.kind in (PINNED, "arriving") or not self.is_asynchronous(given):
+            self._state.happen(given.node, given.scope, forms.ASYNCHRONOUS, origin)
+            if memory is not None and memory.kind == PINNED:
+                self._state.queued.add(memory, self._state.origin("", given.node), arrives=False)
+        else:
+            own = origin is not None and origin.kind in (*forms.GENERATED, "read")
+            own = own and memory.kind not in ("strided", "converted")
+            self._state.happen(given.node, given.scope, forms.PAGEABLE, origin if own else memory)
+
+    def queue(self, given: Arguments, memory: Origin | None = None) -> Origin:
+        """A copy to the host that does not wait, to new memory or to this one."""
+        here = self._state.origin("arriving", given.node)
+        self._state.queued.add(memory or here, here, arrives=True)
+        return memory or here
 
     def _blocks(self, given: Arguments) -> bool:
         """Whether a move certainly waits: ``non_blocking`` is not passed, or false."""
-        flag = given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), NONE)
+        flag = _flag(given)
         return flag.is_none or (flag.kind is Kind.CONSTANT and not flag.detail)
+
+    def is_asynchronous(self, given: Arguments) -> bool:
+        """Whether a move certainly does not wait, if the memory of the host is pinned."""
+        return truth(_flag(given)) is True
 
     def moved_all(self, value: Value, device: Device, given: Arguments, depth: int = 2) -> Value:
         """A container whose tensors are moved, as batches of libraries move theirs."""
@@ -95,3 +123,8 @@ class Devices:
             fields = {name: self.moved_all(item, device, given, depth - 1) for name, item in value.fields.items()}
             return Value(Kind.DICT, fields=fields, element=element)
         return collection(element) if value.kind is Kind.LIST and element is not None else value
+
+
+def _flag(given: Arguments) -> Value:
+    """The argument ``non_blocking``, by name or behind the device."""
+    return given.named.get("non_blocking") or next((v for v in given.values[1:3] if v.detail is True), NONE)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.functions import method_named
 from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import Arguments, device_of
-from torchlint.engine.origins import is_own, of_call, overwrite
+from torchlint.engine.memory import PINNED
+from torchlint.engine.origins import chosen, is_own, of_call, overwrite
 from torchlint.engine.values import (
     FLAG,
     INDICES,
@@ -69,6 +70,7 @@ class Tensors:
             self.sizes(given.all, given)
         self.numbers(known, given, given.all)
         if name.endswith("_"):
+            self._state.uses(owner, given.node, writes=True)
             self._writes(owner, given.all, given)
         if gives_pair(known, given.all) and given.get(0).kind is not Kind.TENSOR:
             place = owner.device or Device.UNKNOWN
@@ -99,7 +101,7 @@ class Tensors:
         if known.place == "pinned" and origin is not None:
             return origin._replace(pins=True)
         if known.keeps and not known.dtype and known.shares and device is not Device.ACCELERATOR:
-            return origin
+            return chosen(origin, given.all)
         known = known if known.kernel else method_named(given.name.rstrip("_"))
         return of_call([given.receiver, *given.all], known, device, seeded="generator" in given.named)
 
@@ -168,7 +170,8 @@ class Tensors:
         if ".cuda" in name:
             return self._devices.moved(owner, Device.ACCELERATOR, given)
         if _HOST_TYPE.match(name) and self._state.on_device(owner):
-            return self._devices.moved(owner, Device.HOST, given)
+            found = self._devices.moved(owner, Device.HOST, given)
+            return found if owner.device is Device.ACCELERATOR else found.with_origin(None)  # mostly only converted
         detail = MASK if "bool" in name.lower() else None
         return tensor(owner.device or Device.UNKNOWN, detail=detail, origin=computed(owner.origin))
 
@@ -179,14 +182,20 @@ class Tensors:
     def _copy(self, given: Arguments) -> Value:
         owner, source = given.receiver, given.get(0, "src")
         if owner.device is Device.HOST and source.kind is Kind.TENSOR and source.device is Device.ACCELERATOR:
-            self._state.happen(given.node, given.scope, forms.COPIED_TO_HOST)
+            if owner.memory is not None and owner.memory.kind == PINNED and self._devices.is_asynchronous(given):
+                self._devices.queue(given, owner.memory)
+            else:
+                self._state.happen(given.node, given.scope, forms.COPIED_TO_HOST)
         elif owner.device is Device.ACCELERATOR and (source.kind is Kind.ARRAY or source.device is Device.HOST):
-            self._devices.copy(given, source.origin)
+            self._devices.copy(given, source.origin, source.memory)
+        else:
+            self._state.uses(owner, given.node, writes=True)
         self._writes(owner, [source], given)
         return owner.overwritten()
 
     def _writes(self, owner: Value, values: Sequence[Value], given: Arguments) -> None:
-        """A method writes values into a tensor."""
+        """A method writes values into a tensor; ``requires_grad_`` leaves that to an optimizer."""
+        self._state.alter(owner, lasting=given.name == "requires_grad_")
         if not is_own(values):
             self._state.involve(owner)
         if isinstance(given.node.func, ast.Attribute):

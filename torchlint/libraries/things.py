@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.views import CASTS, SHARING
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import ANY_FIELD, BATCHES, forget_options
-from torchlint.engine.origins import read_among
+from torchlint.engine.origins import chosen, read_among
 from torchlint.engine.paths import filled, path_of
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -172,7 +172,8 @@ class Things:
             return number if given.name == "item" else collection(number)
         if given.name not in _VIEWS:
             origin = computed(origin) if given.name in ON_DEVICE or read_among([given.receiver]) is None else None
-        return Value(Kind.ARRAY, origin=origin)
+            self._state.alter(given.receiver)  # as `sort` and `fill` do
+        return Value(Kind.ARRAY, origin=chosen(origin, given.all))
 
     def _shape(self, given: Arguments) -> Value:
         return NUMBER

@@ -62,6 +62,8 @@ class TorchFunctions:
         if dotted.startswith(("torch.optim.lr_scheduler", "torch.optim.swa")):
             return UNKNOWN
         if dotted.startswith("torch.optim") or name == "GradScaler":
+            for value in given.all:
+                self._state.alter(value, lasting=True)
             return Value(Kind.OPTIMIZER, name)
         if dotted.startswith(("torch.nn.utils", "torch.nn.functional")):
             return self._functional(given)
@@ -344,7 +346,10 @@ class TorchFunctions:
         flags = [leaf for leaf in leaves(data) if leaf.kind is Kind.FLAG or isinstance(leaf.detail, bool)]
         mask = MASK if flags and flags == list(leaves(data)) and "dtype" not in given.named else None
         rank = 0 if data.kind in _NUMBERS and given.name not in _TYPES else None
-        return tensor(device, detail=mask, origin=kept, rank=rank)
+        found = tensor(device, detail=mask, origin=kept, rank=rank)
+        if "requires_grad" in given.named:
+            state.alter(found, lasting=True)
+        return found
 
     def _data_origin(self, given: Arguments, data: Value, *, read: bool = False) -> Origin:
         """Where the data of a tensor come from; for types of tensors, numbers are sizes."""

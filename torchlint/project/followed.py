@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from torchlint.knowledge.forms import SHAPES
+from torchlint.knowledge.forms import ANYWHERE, SHAPES
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
 Range = tuple[int, int, int, int]
@@ -43,6 +43,10 @@ ONCE = "once"
 REQUEST = "request"
 # Where the configuration declares the step; before the name of its function, in the way from there.
 HOT = "hot "
+# Phases of what is reported wherever it stands, and is in no step, or seldom.
+ONCE, SELDOM = "once", "seldom"
+UNCALLED = "in programs that call this"  # the option without which nothing is known to get there
+SAME = "same"  # the origin of what a step copies that is the same as in the step before
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 # Origins of what a program makes itself on the host: see :class:`torchlint.engine.values.Origin`.
 OWN = frozenset({"made", "drawn", "fixed", "generated", "number", "numbers", "constant numbers", "data"})
@@ -51,6 +55,9 @@ UNREACHED = "no program that was followed gets here"
 # with what ends it, and with what it makes.
 _MEANT = frozenset({"check", "picture"})
 _NEEDED = _MEANT | {"needed", "stop"}
+
+
+_ANYWHERE = frozenset(form.key for form in ANYWHERE)
 
 
 class FollowedStep(NamedTuple):
@@ -118,14 +125,16 @@ class FollowedEvent(NamedTuple):
     of the step, ``evaluation``, ``sampling``, ``hot``, ``request``, or ``assumed``. ``option`` is what switches it on,
     or empty. ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``,
     what the host has ``computed`` of one, an ``array``, what was ``read`` before, what the step itself has made, as
-    :class:`torchlint.engine.values.Origin` names it, or made before (``constant``); a tensor that grows is ``kept`` by
-    a model, the ``result`` of a loop, or ``other``. ``statement`` are the first and the last line of the statement,
-    ``way`` the places from the step to here as in :class:`FollowedStep`. ``loops`` are what the loops inside of the
-    step run over, outermost first, and ``use`` what becomes of a value that is read: a
-    ``test``, a ``check`` that it is finite, a test whether to ``stop``, what is ``needed`` to act on, a ``size``, an
-    ``index``, ``text``, ``kept``, ``returned``, a ``picture``, only back to the ``device``, ``nothing``, or empty if
-    that is not known. ``seen`` says that a run of the program has shown it. ``other_copy`` is where the value was
-    copied the other way before: path, which is empty if it is the same, and line, which is 0 if it was not.
+    :class:`torchlint.engine.values.Origin` names it, or made before (``constant``; ``same`` if it is what the step
+    before has copied); a tensor that grows is ``kept`` by a model, the ``result`` of a loop, or ``other``.
+    ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
+    :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and ``use`` what
+    becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test whether to ``stop``, what is
+    ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a ``picture``, only back to the
+    ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of the program has shown it.
+    ``other`` is another place: where the value was copied the other way before, where the memory was made that is not
+    pinned, or what uses memory too early; path, which is empty if it is the same, and line, which is 0 if there is
+    none. ``only`` is what reduces a tensor on the host that is used for nothing else, or ``a part``.
     """
 
     place: Range
@@ -139,7 +148,8 @@ class FollowedEvent(NamedTuple):
     loops: tuple[str, ...] = ()
     use: str = ""
     seen: bool = False
-    other_copy: tuple[str, int] = ("", 0)
+    other: tuple[str, int] = ("", 0)
+    only: str = ""
 
     @property
     def is_costly(self) -> bool:
@@ -176,23 +186,25 @@ class FollowedEvent(NamedTuple):
     @property
     def when(self) -> str:
         """How often it happens, in words."""
+        if self.phase in (ONCE, SELDOM):
+            return ""
         return _WHEN.get(self.phase, _WHEN[""]) if self.way else _WHEN[""]
 
     def with_paths(self, paths: Mapping[str, str], way: tuple[tuple[str, int, str], ...]) -> FollowedEvent:
         """The same with another way, and the paths of other files in place of their names."""
-        path, line = self.other_copy
-        return self._replace(way=way, other_copy=(paths.get(path, path), line))
+        path, line = self.other
+        return self._replace(way=way, other=(paths.get(path, path), line))
 
     def at_lines(self, place: Range, lines: Mapping[int, int]) -> FollowedEvent:
         """The same at another place of the file, with these lines in place of the old ones."""
-        path, line = self.other_copy
+        path, line = self.other
         statement = lines[self.statement[0]], lines[self.statement[1]]
-        return self._replace(place=place, statement=statement, other_copy=(path, line if path else lines.get(line, 0)))
+        return self._replace(place=place, statement=statement, other=(path, line if path else lines.get(line, 0)))
 
     @property
     def is_round_trip(self) -> bool:
         """Whether it takes back another copy."""
-        return self.other_copy[1] > 0
+        return self.other[1] > 0 and (self.form not in _ANYWHERE or self.origin == "read")
 
     @property
     def is_in_loop(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.base import limits
 from torchlint.base.interpreter import deep_recursion, no_collection
 from torchlint.base.timings import phase
+from torchlint.knowledge.following import RETURNING
 from torchlint.program.world import World
 from torchlint.project.components import components
 from torchlint.project.definitions import Definitions
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from torchlint.project.outline import Outlines
     from torchlint.run.cache import Cache
 
-# Without any of these words there is no step to follow; a file with all of the others may run a model.
+# Without any of these words there is nothing to follow; a file with all of the others may run a model.
 _STEPS = (
     *(b"backward(", b"_step(", b".step(", b"compute_loss", b"oader", b"forward(", b"Trainer("),
     *(b"def __getitem__(", b"def __next__(", b"collate"),
+    b"non_blocking",  # which may be wrong wherever it stands
 )
 _RUNS = (b"torch", b"device")
 
@@ -62,7 +64,8 @@ def _of_component(contents: Mapping[str, bytes], world: World, cache: Cache | No
 
 
 def _may_step(data: bytes) -> bool:
-    return any(word in data for word in _STEPS) or all(word in data for word in _RUNS)
+    steps = any(word in data for word in _STEPS) or all(word in data for word in _RUNS)
+    return steps or RETURNING.search(data) is not None
 
 
 def _is_small(data: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import argument, is_opaque, keyword, literal, method, receiver
+from torchlint.analysis.syntax.calls import argument, method, receiver
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.analysis.values.semantics.devices import device_of, is_device_of, moved_to, target_value
 from torchlint.knowledge.tensors import LEGACY
@@ -100,21 +100,6 @@ class Move:
             return self.method == "cpu"
         named = self.target is not None and not is_device_of(self._values, self.target)
         return named and device_of(self._values, self.target) is Device.CPU
-
-    @cached_property
-    def blocking(self) -> bool:
-        """Whether the copy blocks the host: ``non_blocking=True`` is certainly not set."""
-        if is_opaque(self.call):
-            return False
-        given = keyword(self.call, "non_blocking") or keyword(self.call, "async")
-        # The third argument of `to`, or the second one of `cuda` and of `to` without a dtype.
-        by_position = [arg.value for arg in self.call.args[1:3] if arg.keyword is None]
-        return all(literal(value) is not True for value in by_position) and (given is None or literal(given) is False)
-
-    @property
-    def asynchronous(self) -> bool:
-        """Whether the keyword ``non_blocking=True`` is set."""
-        return literal(keyword(self.call, "non_blocking")) is True
 
     @property
     def _values(self) -> Evaluator:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, receiver
-from torchlint.catalogue.views import EVERYWHERE
+from torchlint.analysis.syntax.calls import is_opaque, keyword, literal, method, positional, receiver
+from torchlint.analysis.things.move import Moves
+from torchlint.catalogue.views import CONSTRUCTORS, EVERYWHERE
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.model import Edit, Fix, Safety
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.things.move import Move
-    from torchlint.rules.transfers._host_memory import Pageable
-    from torchlint.rules.transfers._round_trips import RoundTrip
 
 _ROUNDED = (
     "the device's kernels may round the last bits differently, the result stays on the device of the value, and "
@@ -34,38 +32,42 @@ _OTHER_CLASS = "an object of another class may need the argument"
 
 
 @or_none
-def stay_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
+def stay_on_device(module: SourceModule, back: cst.BaseExpression) -> Fix:
     """Copy a value on the device, or remove both moves of ``x.cpu().clamp(0, 1).to(device)``."""
-    if trip.read is not None:
-        return _copy_on_device(module, trip)
-    if method(trip.to_host) == "type":
+    if not isinstance(back, cst.Call):
         raise Unfixable
-    return _without_moves(module, trip)
+    return (
+        _copy_on_device(module, back) if module.qualified(back.func) in CONSTRUCTORS else _without_moves(module, back)
+    )
 
 
-def _copy_on_device(module: SourceModule, trip: RoundTrip) -> Fix:
-    editor = module.shared(Editor)
-    source, device = receiver(trip.to_host), keyword(trip.to_device, "device")
-    if source is None or device is None or len(trip.to_device.args) != 2 or trip.to_host.args:
+def _copy_on_device(module: SourceModule, made: cst.Call) -> Fix:
+    """``torch.tensor(x.item(), device=x.device)``."""
+    read = positional(made, 0)
+    source = receiver(read) if isinstance(read, cst.Call) and not read.args else None
+    if read is None or source is None or keyword(made, "device") is None or len(made.args) != 2:
         raise Unfixable
     # A Python number becomes a tensor without dimensions, whatever the shape of the tensor it was read from.
-    form = ".reshape(())" if trip.read == "item" else ""
-    edit = editor.replace_inside(trip.to_device, f"{editor.receiver(source)}.detach(){form}.clone()")
+    form = {"item": ".reshape(())", "tolist": ""}.get(method(read) or "")
+    if form is None:
+        raise Unfixable
+    editor = module.shared(Editor)
+    edit = editor.replace_inside(made, f"{editor.receiver(source)}.detach(){form}.clone()")
     return Fix("copy it on the device", Safety.UNSAFE, (edit,), _COPIED)
 
 
-def _without_moves(module: SourceModule, trip: RoundTrip) -> Fix:
+def _without_moves(module: SourceModule, back: cst.Call) -> Fix:
     """Remove both moves from a chain of methods."""
-    node: cst.BaseExpression | None = receiver(trip.to_device)
-    while node is not trip.to_host:
+    moves, node = module.shared(Moves), receiver(back)
+    while (move := moves.at(node) if node is not None else None) is None or not move.to_host:
         verb = method(node) if node is not None else None
         if not isinstance(node, cst.Call) or verb not in EVERYWHERE or verb.endswith("_"):
             raise Unfixable  # an in-place method would modify the original value
         node = receiver(node)
-    if len(trip.to_device.args) > 1 or len(trip.to_host.args) > 1 or is_opaque(trip.to_device):
+    if len(back.args) > 1 or len(move.call.args) > 1 or is_opaque(back) or move.method == "type":
         raise Unfixable
     editor = module.shared(Editor)
-    edits = (editor.remove_call(trip.to_host), editor.remove_call(trip.to_device))
+    edits = (editor.remove_call(move.call), editor.remove_call(back))
     return Fix("stay on the device, and remove both moves", Safety.UNSAFE, edits, _ROUNDED)
 
 
@@ -92,24 +94,33 @@ def _not_waiting(module: SourceModule, call: cst.Call) -> tuple[Edit, ...]:
 
 
 @or_none
-def pin_from_the_start(module: SourceModule, found: Pageable) -> Fix:
-    """Create a tensor of Python data in pinned memory."""
-    if (
-        found.kind != "data"
-        or not isinstance(found.call, cst.Call)
-        or module.qualified(found.call.func) != "torch.tensor"
-    ):
-        raise Unfixable
-    available = module.shared(Speller).spell("torch.cuda.is_available", found.call, importing=True)
-    edits = module.shared(Editor).set_argument(found.call, "pin_memory", f"{available.text}()")
+def pin_from_the_start(module: SourceModule, copy: cst.BaseExpression) -> Fix:
+    """Create the tensor of Python data that is copied in pinned memory."""
+    made = positional(copy, 0) if method(copy) == "copy_" and isinstance(copy, cst.Call) else _origin(module, copy)
+    while not isinstance(made, cst.Call) or module.qualified(made.func) != "torch.tensor":
+        if made is None:
+            raise Unfixable
+        made = _origin(module, made)
+    available = module.shared(Speller).spell("torch.cuda.is_available", made, importing=True)
+    edits = module.shared(Editor).set_argument(made, "pin_memory", f"{available.text}()")
     return Fix("create it in pinned memory", Safety.UNSAFE, (*available.edits, *edits), _PAGED)
+
+
+def _origin(module: SourceModule, node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """What a method is called on, or the last of what a variable is assigned."""
+    if not isinstance(node, cst.Name):
+        return receiver(node) if isinstance(node, cst.Call) else None
+    bindings = [b for b in module.definitions(node) if b.kind == "assign" and not b.path]
+    return bindings[-1].value if bindings else None
 
 
 # -- copies to the host ----------------------------------------------------------------------------
 
 
 @or_none
-def make_blocking(module: SourceModule, move: Move) -> Fix:
+def make_blocking(module: SourceModule, copy: cst.BaseExpression) -> Fix:
     """Remove ``non_blocking=True`` from a copy to the host."""
-    edit = module.shared(Editor).remove_argument(move.call, "non_blocking")
+    if not isinstance(copy, cst.Call) or keyword(copy, "non_blocking") is None:
+        raise Unfixable
+    edit = module.shared(Editor).remove_argument(copy, "non_blocking")
     return Fix("wait for the copy: remove `non_blocking=True`", Safety.UNSAFE, (edit,), _OTHER_CLASS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.views import COUNTING
 from torchlint.knowledge import forms
 from torchlint.knowledge.forms import COPY, READ, WAIT, Form
-from torchlint.project.followed import SAMPLING, FollowedEvent
+from torchlint.project.followed import SAME, SAMPLING, FollowedEvent
 
 if TYPE_CHECKING:
     from torchlint.model import Finding
@@ -42,6 +42,7 @@ _BY_ORIGIN = {
     "pinned": "set `non_blocking=True`, since the loader uses pinned memory",
     "pageable": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
     "array": "let a `DataLoader` with pinned memory make it, and set `non_blocking=True` here",
+    SAME: "move it once, where it is created (in a model with `register_buffer`) or before the loop",
     "constant": "its data exist before the step, so keep them on the device (`register_buffer`), if there is room",
     "drawn": "create it on the device (`device=`), whose own generator gives other numbers",
     "generated": "create it on the device with a factory of torch (`device=`)",
@@ -53,6 +54,16 @@ _BY_ORIGIN = {
     "read": "it comes from the device, so keep it there",
     "made": "create it on the device (`device=`)",
     "": "create it on the device, or copy it from pinned memory with `non_blocking=True`",
+}
+_PINNED = {  # by what is not
+    "data": "create it by `torch.tensor(.., pin_memory=True)`",
+    "few": "create it by `torch.tensor(.., pin_memory=True)`",
+    "array": "fill a pinned tensor (`torch.empty(.., pin_memory=True)`) that is kept between steps",
+    "batch": "move the parts first, and join them on the device",
+    "tensors": "compute it on the device, or into a pinned tensor, `out=torch.empty(.., pin_memory=True)`",
+    "converted": "convert it on the device, after the copy",
+    "read": "keep it on the device, or copy it to pinned memory",
+    "strided": "copy whole rows, and take the view on the device",
 }
 _ON_DEVICE = "do what is in between on the device, without both copies"
 _ON_HOST = "use the value that the host has"
@@ -85,6 +96,8 @@ def repair(form: Form, event: FollowedEvent) -> str:
         return _ON_DEVICE if form.kind == COPY else _ON_HOST
     if form.advice and not (event.loops and form.kind == READ):
         return form.advice
+    if form is forms.PAGEABLE and event.origin != SAME:
+        return _PINNED[event.origin]
     if form.kind == COPY:
         return _BY_ORIGIN[event.origin]
     if event.use in _FOR_ITSELF or (event.use == "stop" and event.phase != SAMPLING):
@@ -97,6 +110,14 @@ def repair(form: Form, event: FollowedEvent) -> str:
         counted = COUNTING.get(_called(event))
         return _BY_COUNT.get(counted.kind if counted is not None else "", _UNCHECKED.get(_called(event), ""))
     return _STOP_TEST if event.use in ("test", "stop") and event.phase == SAMPLING else _BY_USE[event.use]
+
+
+def unpinned(event: FollowedEvent) -> str:
+    """Why a copy starts from pageable memory."""
+    if event.origin == "strided":
+        return "the elements of this view of a pinned buffer are not adjacent"
+    what = "this conversion" if event.origin == "converted" else f"the result of `{event.what}`"
+    return f"{what} is not pinned"
 
 
 def _called(event: FollowedEvent) -> str:

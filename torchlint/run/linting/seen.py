@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from torchlint.knowledge.forms import COPY, FORMS, READ, REPEATED, Form, rules_about
+from torchlint.knowledge.forms import COPY, FORMS, READ, REPEATED, RETURNING, Form, rules_about
+from torchlint.knowledge.transfers import INTENT
 from torchlint.model import Finding, Fix, Span
-from torchlint.project.followed import FollowedEvent, Range
+from torchlint.project.followed import ONCE, FollowedEvent, Range
 from torchlint.run.linting.told import Told, is_behind
 from torchlint.text.columns import of_bytes
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
 _WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306", "TL307")
-_ROUND_TRIP = "TL201"
+_BESIDES = ("TL204", "TL205")  # that are told beside others of their line
 # Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
 _COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
 
@@ -29,7 +30,8 @@ def reporting(event: FollowedEvent, enabled: Mapping[str, type[Rule]]) -> type[R
         return None
     about = rules_about(form, event.origin)
     names = (*REPEATED, *about) if form.kind == READ and event.loops else about
-    names = (_ROUND_TRIP, *names) if event.is_round_trip else names
+    if event.is_round_trip:
+        names = (*RETURNING, *names) if event.phase != ONCE else RETURNING
     return next((enabled[name] for name in names if name in enabled), None)
 
 
@@ -60,24 +62,27 @@ def findings(
     )
     together: dict[Hashable, Told] = {}
     last: tuple[FollowedEvent, Told] | None = None
-    taken_back = set(_taken_back(events)) if _ROUND_TRIP in enabled else set()
-    trips = {line for finding in said if finding.rule == _ROUND_TRIP for line in _lines(finding)}
+    taken_back = set(_taken_back(events)) if enabled.keys() & set(RETURNING) else set()
+    others: dict[str, set[int]] = {name: set() for name in _BESIDES}
+    trips = {line for finding in said if finding.rule in RETURNING for line in _lines(finding)}
     costly = {(_copies(event), event.place[0]) for event in events if event.is_costly}
     for event in sorted(events, key=lambda each: each.seen):  # a run adds to what is known without it
         form, rule = _BY_KEY.get(event.form), reporting(event, enabled)
         first, end = event.place[0], event.place[2]
-        if form is None or end > len(lines) or (event.place in contradicted and not event.seen):
+        if form is None or rule is None or end > len(lines) or (event.place in contradicted and not event.seen):
             continue
         if form.kind == READ and first in taken_back and not event.is_round_trip:
+            continue
+        if event.is_round_trip and _is_meant(lines[event.statement[0] - 1 : event.statement[1]]):
             continue
         if not event.is_costly and (_copies(event), first) in costly:
             continue  # what costs more on the line is told
         span, lines_there = _span(event, lines), range(first, end + 1)
-        lines_said = trips if event.is_round_trip else copied if _copies(event) else covered
-        silent = lines_said.isdisjoint(lines_there)
-        if rule is None or (not silent and (not event.seen or any(_says(one, form, span) for one in told))):
+        marked = others.get(rule.id, copied if _copies(event) else covered)
+        silent = (trips if event.is_round_trip else marked).isdisjoint(lines_there)
+        if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
             continue
-        (copied if _copies(event) else covered).add(first)
+        marked.add(first)
         trips.update(lines_there if event.is_round_trip else ())
         one = Told(rule, form, event, span)
         if last is not None and is_behind(last[0], event, lines):
@@ -106,9 +111,15 @@ def _says(finding: Finding | Told, form: Form, span: Span) -> bool:
 def _taken_back(events: Sequence[FollowedEvent]) -> Iterator[int]:
     """The lines of this file from which a copy to the device takes a value back that they have read."""
     for event in events:
-        path, line = event.other_copy
+        path, line = event.other
         if event.is_round_trip and not path and _copies(event):
             yield line
+
+
+def _is_meant(lines: Sequence[str]) -> bool:
+    """Whether a comment gives a reason for a round trip."""
+    comments = " ".join(line.partition("#")[2] for line in lines).lower()
+    return any(word in comments for word in INTENT)
 
 
 def _copies(event: FollowedEvent) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.groups import PREVIEW, group_of
-from torchlint.knowledge.forms import COPY, Form
+from torchlint.knowledge.forms import ASYNCHRONOUS, COPY, EARLY, PAGEABLE, READ_EARLY, WRITTEN_EARLY, Form
 from torchlint.model import Evidence, Finding, Fix, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, HOT, FollowedEvent, Range, hot_root, made_by
-from torchlint.run.linting.repairs import repair
+from torchlint.project.followed import ASSUMED, HOT, ONCE, SAME, SELDOM, FollowedEvent, Range, hot_root, made_by
+from torchlint.run.linting.repairs import repair, unpinned
 
 if TYPE_CHECKING:
     from torchlint.rule import Rule
@@ -60,7 +60,7 @@ class Told:
             path=path,
             span=self.span,
             message=self._message(path, lines),
-            heat=Heat.STEP,
+            heat=Heat.ONCE if self.event.phase in (ONCE, SELDOM) else Heat.STEP,
             evidence=(*_way(self.event, path, lines), *self.evidence),
             fix=_together([fixes[place] for place in self._mended if place in fixes]),
             statement=self.event.statement,
@@ -70,8 +70,12 @@ class Told:
     @property
     def _severity(self) -> Severity:
         """What it costs decides: a warning where a normal run pays for it in each step of a training or a sampler."""
-        if self.event.seen:
+        if self.event.seen or self.form.kind == EARLY:
             return self.reports.severity
+        wrong = self.form is PAGEABLE or (self.event.is_round_trip and self.event.phase == ONCE)
+        if wrong and self.event.origin != SAME:
+            usual = not self.event.option and self.event.phase not in (ASSUMED, SELDOM) and self.event.origin != "few"
+            return Severity.WARNING if usual else Severity.INFO
         return Severity.WARNING if self.event.is_costly and group_of(self.reports) != PREVIEW else Severity.INFO
 
     @property
@@ -80,13 +84,12 @@ class Told:
 
     def _message(self, path: str, lines: Sequence[str]) -> str:
         event = self.event
-        copies = f"data is copied to the device {event.when}, while the host waits"
-        effect = copies if self.form.kind == COPY else f"the host waits here for the device {event.when}"
+        when = f" {event.when}" if event.when else ""
         step, hot, own = made_by(event.way), hot_root(event.way), path.replace("\\", "/")
         loops = " and each of ".join(f"`{over}`" for over in event.loops if over)
         return "".join(
             [
-                f"{self._written(lines)}: {effect}",
+                self._effect(self._written(lines), when),
                 f" (`{hot}` is configured as hot)" if hot else "",
                 f" (the loop in {step[0]}:{step[1]})" if step is not None and not hot and step[0] != own else "",
                 f", for each of {loops}" if loops else "",
@@ -96,13 +99,28 @@ class Told:
                 " (in programs that call this)" if event.phase == ASSUMED else "",
                 f" (only with `{event.option}`)" if event.option and " " not in event.option else "",
                 f" (only {event.option})" if " " in event.option else "",
+                " (not in every step)" if event.phase == SELDOM else "",
             ]
         )
+
+    def _effect(self, written: str, when: str) -> str:
+        """What happens, and how often."""
+        if self.form.kind == EARLY:
+            return f"{written} before anything waits for the device, so the values may be wrong"
+        if self.event.origin == SAME:
+            waits = ", while the host waits" if self.form is not ASYNCHRONOUS else ""
+            return f"{self.event.what} never changes, but every step copies it to the device again{waits}"
+        if self.form is PAGEABLE and not self.event.is_round_trip:
+            small = ": with more than 64 KB," if self.event.origin in ("data", "few") else ", so"
+            return f"{unpinned(self.event)}{small} the host waits for this copy{when} despite `non_blocking=True`"
+        if self.form.kind == COPY:
+            return f"{written}: data is copied to the device{when}, while the host waits"
+        return f"{written}: the host waits here for the device{when}"
 
     @property
     def _came(self) -> str:
         """Where a value has been that takes a round trip."""
-        path, line = self.event.other_copy
+        path, line = self.event.other
         place = f"{path}:{line}" if path else "this line" if line == self.event.place[0] else f"line {line}"
         if self.form.kind == COPY:
             return f"what is copied was read from the device on {place}"
@@ -112,7 +130,7 @@ class Told:
         """The expression itself if it is short, and what it is if that does not show."""
         first, column, last, end = self.event.place
         code = lines[first - 1].encode()[column:end].decode() if first == last else ""
-        if not code or len(code) > _SHOWN or self.form.kind == COPY:
+        if not code or len(code) > _SHOWN or self.form.kind in (COPY, EARLY):
             return self.event.what
         shows = any(part in self.form.written for part in ("(", "{}"))  # a call, which the expression itself is
         return f"`{code}`" if shows else f"`{code}`, {self.event.what}"
@@ -135,7 +153,11 @@ def is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) ->
     They are in one statement, or nothing is between their statements, of which the first may be the header of a block
     with the second, and they happen equally often.
     """
-    if _only_seen(one) or _only_seen(other) or other.is_round_trip or _how_often(one) != _how_often(other):
+    # Each has a repair of its own.
+    apart = other.origin in ("pinned", SAME) and one.statement != other.statement
+    apart = apart or SAME in {one.origin, other.origin} != {SAME}
+    alone = other.is_round_trip or other.form in _OTHER or apart
+    if _only_seen(one) or _only_seen(other) or alone or _how_often(one) != _how_often(other):
         return False
     between = lines[one.statement[1] : other.statement[0] - 1]
     before, after = (len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0]))
@@ -155,7 +177,14 @@ def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evid
             text = "the loop that makes the steps" if name == "step" else f"calls `{name}`"
             text = "is configured as hot" if name.startswith(HOT) else text
             yield Evidence(line, column, text, context=True)
-    path, line = event.other_copy
-    if event.is_round_trip and not path and line <= len(lines) and line != event.place[0]:
+    path, line = event.other
+    if line and not path and line <= len(lines) and line != event.place[0]:
         column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
-        yield Evidence(line, column, "the value is copied the other way here")
+        yield Evidence(line, column, _OTHER.get(event.form, "the value is copied the other way here"))
+
+
+_OTHER = {
+    PAGEABLE.key: "this is not pinned",
+    READ_EARLY.key: "reads the copy",
+    WRITTEN_EARLY.key: "writes what is copied",
+}  # what another place is
