@@ -83,7 +83,14 @@ class Occurrence(NamedTuple):
         altered = state.altered.get(origin.node, ())
         changes = any(at is None or frequency.of(*at).phase is not Phase.NONE for at in altered)
         made = origin.frame, origin.region
-        return not changes and frequency.of(*made).phase is Phase.NONE and not _is_kept(origin.frame)
+        outside = frequency.of(*made).phase is Phase.NONE and not _is_kept(origin.frame)
+        return outside and not changes and (origin.frame is self.frame or not self._may_be_passed(frequency))
+
+    def _may_be_passed(self, frequency: Frequency) -> bool:
+        """Whether several calls may pass what is copied, of which only one is known here."""
+        copied = getattr(getattr(self.event.node, "func", None), "value", None)
+        held = _held(copied) if isinstance(copied, ast.expr) else None
+        return not isinstance(held, ast.Attribute) and len(frequency.callers(self.frame)) > 1
 
     def other(self, ways: Ways) -> tuple[str, int]:
         """Another place that belongs to it, as :class:`~torchlint.project.followed.FollowedEvent` names it."""

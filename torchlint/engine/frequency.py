@@ -79,6 +79,10 @@ class Frequency:
         self._spread()
         self._is_solved = True
 
+    def callers(self, frame: Frame) -> list[tuple[Frame, Region]]:
+        """The frames that call a frame, with the regions in which they do."""
+        return self._callers[frame]
+
     # -- steps -------------------------------------------------------------------------------------
 
     def closure(self, start: Iterable[Frame], through: Callable[[Region], bool]) -> set[Frame]:
