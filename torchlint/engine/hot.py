@@ -7,13 +7,13 @@ method of that name in the project, and those of a known class also to the overr
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchlint.catalogue.functions import METHODS
 from torchlint.engine.frames import Class, Frame, Function, Region, callees
 from torchlint.engine.values import Kind, Value
+from torchlint.program.world import matches
 from torchlint.project.followed import HOT
 
 if TYPE_CHECKING:
@@ -58,19 +58,14 @@ class Hot:
             bases = [] if _is_left_out(class_) else self._engine.classes.lineage(class_)[0]
             for function in _methods(class_) if bases else ():
                 names = [f"{each.scope.module.name}.{each.node.name}.{function.name}" for each in bases]
-                if self._is_hot(names, function):
+                if matches(names, function.node, self.patterns):
                     yield function, class_
         for module in self._engine.program.modules.values():
             for value in list(module.names.values()) if module.loaded and not module.is_test else ():
                 function = value.target
                 own = value.kind is Kind.FUNCTION and function.class_ is None and function.scope.module is module
-                if own and self._is_hot([f"{module.name}.{function.name}"], function):
+                if own and matches([f"{module.name}.{function.name}"], function.node, self.patterns):
                     yield function, None
-
-    def _is_hot(self, names: Collection[str], function: Function) -> bool:
-        decorators = [ast.unparse(each).partition("(")[0] for each in getattr(function.node, "decorator_list", ())]
-        names = [*names, *(f"@{each}" for each in decorators), *(f"@{each.rpartition('.')[2]}" for each in decorators)]
-        return any(fnmatchcase(n, p) or fnmatchcase(n, f"*.{p}") for n in names for p in self.patterns)
 
     def frame(self, function: Function, class_: Class | None) -> Frame:
         """What stands for the caller of a hot function."""

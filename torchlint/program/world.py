@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import ast
+from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 Setting = bool | int | float | str
@@ -69,3 +71,10 @@ def otherwise(written: str, value: Setting) -> str:
     if isinstance(value, bool):
         return f"without `{written}`" if value else f"with `{written}`"
     return f"with another `{written}`"
+
+
+def matches(names: Collection[str], function: ast.AST, hot: Collection[str]) -> bool:
+    """Whether patterns mean a function of these dotted names, or with one of its decorators."""
+    decorators = [ast.unparse(each).partition("(")[0] for each in getattr(function, "decorator_list", ())]
+    names = [*names, *(f"@{each}" for each in decorators), *(f"@{each.rpartition('.')[2]}" for each in decorators)]
+    return any(fnmatchcase(name, each) or fnmatchcase(name, f"*.{each}") for name in names for each in hot)

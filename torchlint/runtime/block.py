@@ -26,9 +26,9 @@ def observed(on: str, evidence: str | None) -> Iterator[None]:
     """Observe this process; print the verdicts if the block ends without an exception."""
     directory = os.path.abspath(evidence) if evidence else tempfile.mkdtemp(prefix="torchlint-")
     os.makedirs(directory, exist_ok=True)
-    order = _order(on, directory)
-    mode, notes = modes.resolve(order)
-    observation = Observation(order, mode, notes)
+    ordered = order(on, directory)
+    mode, notes = modes.resolve(ordered)
+    observation = Observation(ordered, mode, notes)
     path = os.path.join(directory, "order.json")
     observation.start(midway=True)
     processes.follow(observation, path)
@@ -38,11 +38,12 @@ def observed(on: str, evidence: str | None) -> Iterator[None]:
         processes.unfollow()
         observation.stop()
         observation.finish()
-        _write(path, {**order, "files": _files(observation), "lint": True})
+        _write(path, {**ordered, "files": _files(observation), "lint": True})
     sys.stdout.write(_verdict(directory))
 
 
-def _order(on: str, directory: str) -> dict[str, Any]:
+def order(on: str, directory: str) -> dict[str, Any]:
+    """What is observed where no command has said that."""
     here = os.getcwd()
     return {
         "schema": _SCHEMA,

@@ -43,8 +43,12 @@ class AllowedWaits:
         if not finding.rule.startswith(_ABOUT) or not self._every:
             return False
         first, last = finding.statement or (finding.span.line, finding.span.end_line)
+        return self.allow(first, last, finding.span.line)
+
+    def allow(self, first: int, last: int, line: int, *, comments: bool = True) -> bool:
+        """Whether a wait at a line is accepted, in a statement of these lines."""
         found = [a for a in self._every if a.has_reason and a.first <= last and first <= a.last]
-        inner = [a for a in found if a.what.startswith("#") or a.first <= finding.span.line <= a.last]
+        inner = [a for a in found if (comments if a.what.startswith("#") else a.first <= line <= a.last)]
         self._used.update(inner)
         return bool(inner)
 
