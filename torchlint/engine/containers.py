@@ -7,8 +7,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchlint.engine.frames import Scope
-from torchlint.engine.origins import chosen, is_own, of_operands, one_of, overwrite, read_among
-from torchlint.engine.state import Left, Returned, State
+from torchlint.engine.origins import chosen, is_own, one_of, overwrite, read_among
+from torchlint.engine.parts import (
+    field_at,
+    is_content_of_host,
+    is_key,
+    is_listed,
+    is_literal,
+    is_number,
+    is_tensor_on,
+    origin_of_part,
+    part_of,
+    rank_of_part,
+    selects_one,
+    stands_in,
+)
+from torchlint.engine.state import Left, Returned
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -25,7 +39,6 @@ from torchlint.engine.values import (
     Origin,
     Value,
     collection,
-    computed,
     leaves,
     sequence,
     tensor,
@@ -36,8 +49,6 @@ from torchlint.project.followed import OWN
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
-
-_JOINED = 60  # fields of a dict that a key that is not known may mean
 
 
 _DEEP = 4  # mappings of options
@@ -81,7 +92,7 @@ class Containers:
         if kind in (Kind.TUPLE, Kind.MODULES):
             return one_of(join_all(iterable.items))
         if kind is Kind.TENSOR or kind is Kind.ARRAY:
-            return one_of(_part(iterable) if kind is Kind.TENSOR else iterable)
+            return one_of(part_of(iterable) if kind is Kind.TENSOR else iterable)
         if kind is Kind.DICT:
             return TEXT if iterable.fields and all(isinstance(name, str) for name in iterable.fields) else UNKNOWN
         if kind is Kind.INSTANCE:
@@ -121,18 +132,18 @@ class Containers:
             if index is not None:
                 self._index(owner, index, node, scope)
         index = indices[0] if len(indices) == 1 else sequence([each or NONE for each in indices])
-        varying = () if isinstance(node, ast.Subscript) and _is_literal(node.slice) else (UNKNOWN,)
+        varying = () if isinstance(node, ast.Subscript) and is_literal(node.slice) else (UNKNOWN,)
         if owner.kind is Kind.TENSOR:
             by_name = owner.detail == MOVED and index is not None and index.is_text
             return tensor(
                 owner.device or Device.UNKNOWN,
                 sure=owner.sure or len(indices) > 1 or by_name,
                 detail=owner.detail if not by_name else None,
-                origin=chosen(_origin_of_part(owner, indices), varying),
-                rank=_rank_of_part(owner, indices),
+                origin=chosen(origin_of_part(owner, indices), varying),
+                rank=rank_of_part(owner, indices),
             ).joined(owner.fields)
         if owner.kind is Kind.ARRAY:
-            return Value(Kind.ARRAY, origin=chosen(_origin_of_part(owner, indices), varying))
+            return Value(Kind.ARRAY, origin=chosen(origin_of_part(owner, indices), varying))
         if owner.kind is Kind.INSTANCE:
             return self._item_of_instance(owner, index, node, scope)
         return self._plain_item(owner, index)
@@ -145,9 +156,9 @@ class Containers:
                 state.happen(node, scope, forms.LIST_INDEX)
             elif owner.kind is Kind.ARRAY or (owner.kind is Kind.TENSOR and owner.device is Device.HOST):
                 state.happen(node, scope, forms.HOST_INDEX)
-            elif index.detail == MASK and (owner.kind is Kind.UNKNOWN or _is_tensor_on(owner, state)):
+            elif index.detail == MASK and (owner.kind is Kind.UNKNOWN or is_tensor_on(owner, state)):
                 state.happen(node, scope, forms.MASK_INDEX)  # nothing else can be indexed with such a mask
-            elif index.rank == 0 and index.detail != MASK and _is_tensor_on(owner, state):
+            elif index.rank == 0 and index.detail != MASK and is_tensor_on(owner, state):
                 state.happen(node, scope, forms.SCALAR_INDEX)
         else:
             self._index_from_host(owner, index, node, scope)
@@ -156,9 +167,9 @@ class Containers:
         """An index on the host of a tensor on the device, which is copied there."""
         if owner.kind in (Kind.TENSOR, Kind.ARRAY) and owner.device is not Device.ACCELERATOR and not is_own([owner]):
             self._state.involve(index)
-        elif owner.sure and owner.device is Device.ACCELERATOR and _is_content_of_host(index):
+        elif owner.sure and owner.device is Device.ACCELERATOR and is_content_of_host(index):
             self._state.happen(node, scope, forms.DEVICE_INDEX, index.origin)
-        elif owner.kind is Kind.TENSOR and owner.device is Device.ACCELERATOR and _is_list(node, index):
+        elif owner.kind is Kind.TENSOR and owner.device is Device.ACCELERATOR and is_listed(node, index):
             self._state.happen(node, scope, forms.LISTED_INDEX)  # what a list can index, and is no array, is a tensor
 
     def _item_of_instance(self, owner: Value, index: Value | None, node: ast.AST, scope: Scope) -> Value:
@@ -172,7 +183,7 @@ class Containers:
     def _plain_item(self, owner: Value, index: Value | None) -> Value:
         kind = owner.kind
         if kind is Kind.DICT:
-            return _field(owner, index)
+            return field_at(owner, index)
         if kind is Kind.TUPLE:
             place = index.detail if index is not None and index.kind is Kind.CONSTANT else None
             if isinstance(place, int) and -len(owner.items) <= place < len(owner.items):
@@ -199,7 +210,7 @@ class Containers:
         if value.kind is Kind.MODULES:
             return value.items[place] if place < len(value.items) else join_all(value.items)
         if value.kind is Kind.TENSOR:
-            return _part(value)
+            return part_of(value)
         if value.kind is Kind.DICT:
             return value.fields.get(place, value.element or UNKNOWN)
         if value.kind is Kind.ARRAY:
@@ -267,11 +278,11 @@ class Containers:
                 forget_options(owner)
         elif owner.kind is Kind.LIST:
             owner.element = join(owner.element, value)
-        elif owner.kind is Kind.TENSOR and (index.is_text or _is_key(owner, index)):
+        elif owner.kind is Kind.TENSOR and (index.is_text or is_key(owner, index)):
             self._assign_to_batch(owner, index, value, node, scope)
         elif owner.kind in (Kind.TENSOR, Kind.ARRAY):
             self._store(owner, index, value, node, scope)
-            if not (is_own([value]) and _is_literal(node.slice)):
+            if not (is_own([value]) and is_literal(node.slice)):
                 self._state.involve(owner)
         elif owner.kind is Kind.INSTANCE:
             store = self._engine.classes.method(owner, "__setitem__")
@@ -292,7 +303,7 @@ class Containers:
         """``tensor[index] = value`` between the host and the device."""
         state = self._state
         for each in index.items if index.kind is Kind.TUPLE else (index,):
-            if each.origin is not None and each.origin.kind in OWN and _stands_in(each.origin.node, node.slice):
+            if each.origin is not None and each.origin.kind in OWN and stands_in(each.origin.node, node.slice):
                 self._index_from_host(owner, each, node, scope)
         on_host = owner.kind is Kind.ARRAY or (owner.device is Device.HOST and owner.sure)
         if on_host:
@@ -308,7 +319,7 @@ class Containers:
             if index.detail == MASK and value.rank == 0:
                 return  # which fills
             state.happen(node, scope, forms.STORED_ON_DEVICE, value.origin)
-        elif owner.device is Device.ACCELERATOR and value.kind is Kind.ARRAY and not _selects_one(index):
+        elif owner.device is Device.ACCELERATOR and value.kind is Kind.ARRAY and not selects_one(index):
             state.happen(node, scope, forms.STORED_ARRAY, value.origin)
         elif index.detail == MASK and all(map(state.is_on_device, (owner, index, value))):
             state.happen(node, scope, forms.MASK_ASSIGNED)
@@ -322,11 +333,11 @@ class Containers:
         parts = index.items if index.kind is Kind.TUPLE else [index]
         if any(part.rank == 0 and part.detail != MASK and self._state.is_on_device(part) for part in parts):
             self._state.happen(node, scope, forms.SCALAR_INDEX)
-        elif not _is_number(value):
+        elif not is_number(value):
             return
         elif any(part.detail == INDICES and self._state.is_on_device(part) for part in parts):
             self._state.happen(node, scope, forms.NUMBER_AT)
-        elif owner.rank == len(parts) and all(map(_is_number, parts)):
+        elif owner.rank == len(parts) and all(map(is_number, parts)):
             self._state.happen(node, scope, forms.NUMBER_IN)
 
     def _holds(self, owner: Value, read: Origin, node: ast.Subscript, scope: Scope) -> None:
@@ -365,85 +376,6 @@ def forget_options(mapping: Value, depth: int = _DEEP) -> None:
             mapping.fields[name] = UNKNOWN
         elif value.kind is Kind.DICT and depth:
             forget_options(value, depth - 1)
-
-
-def _is_literal(index: ast.expr) -> bool:
-    """Whether an index consists of constants and slices."""
-    return not any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(index))
-
-
-def _part(value: Value) -> Value:
-    rank = value.rank - 1 if value.rank else None
-    return tensor(value.device or Device.UNKNOWN, sure=value.sure, detail=value.detail, origin=value.origin, rank=rank)
-
-
-def _rank_of_part(owner: Value, indices: list[Value | None]) -> int | None:
-    """The number of dimensions of a part, if numbers and slices select it."""
-    numbers = [index for index in indices if index is not None]
-    return owner.rank - len(numbers) if owner.rank is not None and all(map(_is_number, numbers)) else None
-
-
-def _is_number(value: Value) -> bool:
-    return value.kind is Kind.NUMBER or (value.kind is Kind.CONSTANT and isinstance(value.detail, (int, float)))
-
-
-def _origin_of_part(owner: Value, indices: list[Value | None]) -> Origin | None:
-    """Where a part comes from.
-
-    What is selected by something on the device, the host does not have; what data select is not the program's own.
-    """
-    given = [index for index in indices if index is not None]
-    if owner.device is Device.ACCELERATOR:
-        selected = any(index.device is Device.ACCELERATOR for index in given)
-        return computed(owner.origin) if selected else owner.origin
-    if owner.origin is not None and owner.origin.kind in OWN:
-        return of_operands([owner, *given])
-    return read_among(given) or owner.origin
-
-
-def _field(owner: Value, index: Value | None) -> Value:
-    known = index is not None and index.kind is Kind.CONSTANT and index.sure
-    if known and index is not None and isinstance(index.detail, (str, int)) and index.detail in owner.fields:
-        return owner.fields[index.detail]
-    values = [*owner.fields.values(), *([owner.element] if owner.element is not None else [])]
-    if not known and values and len(values) <= _JOINED:
-        return join_all(values)
-    return owner.element or (ELEMENT if owner.is_batch else UNKNOWN)
-
-
-def _is_content_of_host(value: Value) -> bool:
-    """Whether an index is copied while the host waits; since torch 2.9 masks are copied from pinned memory."""
-    on_host = value.kind is Kind.TENSOR and value.device is Device.HOST and value.detail != MASK
-    return value.kind is Kind.ARRAY or on_host
-
-
-def _is_list(node: ast.AST, index: Value) -> bool:
-    """Whether something is indexed with a list of numbers that stands there."""
-    slice_ = getattr(node, "slice", None)
-    parts = (*slice_.elts, slice_) if isinstance(slice_, ast.Tuple) else (slice_,)
-    inside = index.items or ([index.element] if index.element is not None else [])
-    numbers = bool(inside) and all(each.kind in (Kind.NUMBER, Kind.CONSTANT) for each in inside)
-    return numbers and any(isinstance(part, (ast.List, ast.ListComp)) for part in parts)
-
-
-def _stands_in(node: ast.AST, index: ast.expr) -> bool:
-    """Whether a call is an index, or one of several, so that its result is no single number."""
-    return node in (index.elts if isinstance(index, ast.Tuple) else (index,))
-
-
-def _is_key(owner: Value, index: Value) -> bool:
-    """Whether something is indexed with what iterating over it gives, as dicts are."""
-    same = index.kind is Kind.TENSOR and index.origin is not None and index.origin == owner.origin
-    return same and owner.origin.kind == "batch"  # type: ignore[union-attr]
-
-
-def _is_tensor_on(owner: Value, state: State) -> bool:
-    return owner.kind is Kind.TENSOR and state.on_device(owner)
-
-
-def _selects_one(index: Value) -> bool:
-    parts = index.items if index.kind is Kind.TUPLE else [index]
-    return all(part.kind in (Kind.CONSTANT, Kind.NUMBER) for part in parts)
 
 
 ANY_FIELD = "?"  # the field that stands for those with a name that is not known

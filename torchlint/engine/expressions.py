@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from torchlint.engine.arguments import OTHERS
 from torchlint.engine.conditions import off, truth
 from torchlint.engine.containers import forget_options
 from torchlint.engine.frames import Function, Scope
-from torchlint.engine.operations import compared, identical, is_foreign, operate
+from torchlint.engine.operations import compared, folded, identical, is_foreign, operate
 from torchlint.engine.origins import read_among
 from torchlint.engine.paths import filled, joined, text_of
 from torchlint.engine.state import Left, Returned
@@ -40,11 +39,6 @@ from torchlint.knowledge import forms
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
-_OPERATE: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Div: operator.truediv,
-}
 _ITEMS = 24  # of a list that are known one by one
 _UNROLLED = 16  # rounds of a comprehension
 
@@ -336,14 +330,8 @@ class Expressions:
             return filled(left, right.items if right.kind is Kind.TUPLE else [right])
         if isinstance(node.op, ast.Mult) and (left.kind in SEQUENCES or left.is_text):
             self._state.waits(right, node, scope, forms.SIZE)
-        plain = all(v.kind is Kind.CONSTANT and v.sure and not v.option for v in (left, right))
-        compute = _OPERATE.get(type(node.op))
-        if plain and compute is not None:
-            try:
-                return constant(compute(left.detail, right.detail))
-            except (TypeError, ArithmeticError):
-                return UNKNOWN
-        return operate(left, right, node.op)
+        known = folded(left, right, node.op)
+        return known if known is not None else operate(left, right, node.op)
 
     # -- members -----------------------------------------------------------------------------------
 

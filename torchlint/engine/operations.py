@@ -39,6 +39,22 @@ _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+_COMPUTE: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Div: operator.truediv,
+}
+
+
+def folded(left: Value, right: Value, operation: ast.operator) -> Value | None:
+    """The result of a binary operation on two constants; None for other values, and other operations."""
+    compute = _COMPUTE.get(type(operation))
+    if compute is None or not all(v.kind is Kind.CONSTANT and v.sure and not v.option for v in (left, right)):
+        return None
+    try:
+        return constant(compute(left.detail, right.detail))
+    except (TypeError, ArithmeticError):
+        return UNKNOWN
 
 
 def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:

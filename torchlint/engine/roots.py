@@ -7,10 +7,28 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.engine.assumed import takes_tensor
+from torchlint.engine.entered import (
+    LOADER_HOOKS,
+    assumed_argument,
+    called_names,
+    calls_any,
+    copies_anywhere,
+    generates,
+    is_called_in_models,
+    is_definition,
+    is_stepped,
+    is_tensor,
+    is_test_function,
+    is_whole_step,
+    makes_batches,
+    positional,
+    repeats,
+    required,
+    returns_at_once,
+)
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.hot import Hot
-from torchlint.engine.values import NUMBER, UNKNOWN, Device, Kind, Value, collection, constant, tensor
+from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
 
@@ -21,8 +39,6 @@ _FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOVING = (b"non_blocking", b"cpu", b".item()", b".tolist()")  # one of which what moves mentions
-_UPLOADING = frozenset("to cuda tensor as_tensor asarray".split())
-_DOWNLOADING = frozenset("cpu to type item tolist".split())
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
 _COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
@@ -30,13 +46,6 @@ _TRAINING = (
     *(b"oader", b"def __getitem__(", b"collate", b"_step(", b".step(", b"backward(", b"def forward("),
     *(b"def train_dataloader", b"def compute_loss", b"Optimizer)", b"non_blocking"),
     *(name.encode() for name in sorted(known.CALLED_IN_STEPS)),
-)
-
-
-# Methods that frameworks ask for loaders.
-_LOADER_HOOKS = frozenset(
-    "train_dataloader val_dataloader test_dataloader predict_dataloader get_train_dataloader get_eval_dataloader "
-    "get_test_dataloader".split()
 )
 
 
@@ -80,17 +89,17 @@ class Roots:
             roots = list(self._roots())
         functions = [root.function for root in roots if not self._is_reached(root)]
         patched = [function for _, function in self._state.patches]
-        generating: set[ast.AST] = {function.node for function in functions if _generates(function.node)}
-        loading: set[ast.AST] = {function.node for function in functions if _calls(function, self._loading())}
+        generating: set[ast.AST] = {function.node for function in functions if generates(function.node)}
+        loading: set[ast.AST] = {function.node for function in functions if calls_any(function, self._loading())}
         for layer in (*self._layers(functions), loading, generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
-                    self._enter(root, stepped=_is_step(root.function.node))
+                    self._enter(root, stepped=is_whole_step(root.function.node))
             if layer is loading:
                 self._run_by_frameworks()
         for root in roots:
             if root.computes and not root.stepped and not self._is_reached(root):
-                self._enter(root, stepped=not _repeats(root.function.node))
+                self._enter(root, stepped=not repeats(root.function.node))
         for root in roots:
             patches = root.function in patched  # a method of a module of a library, which calls it
             if root.stepped and (patches or not self._is_reached(root) or not trains):
@@ -103,13 +112,13 @@ class Roots:
         for root in roots:
             name = root.function.name
             hot = root.class_ is not None and name in known.CALLED_FOR_BATCHES
-            if not self._is_reached(root) and (hot or name in known.COLLATING or _repeats(root.function.node)):
+            if not self._is_reached(root) and (hot or name in known.COLLATING or repeats(root.function.node)):
                 self._enter(root, stepped=hot, guessed=True)
 
     def _loading(self) -> set[str]:
         """The names of the classes of loaders, and of those of frameworks that iterate over loaders."""
         every = [(class_, self._engine.classes.lineage(class_)[1]) for class_ in self._engine.classes.all]
-        loaders = {class_.node.name for class_, bases in every if any(map(_is_loader, bases))}
+        loaders = {class_.node.name for class_, bases in every if any(map(makes_batches, bases))}
         running = {class_.node.name for class_, _ in every if class_.scope.module.library and "fit" in class_.fields}
         return {"DataLoader", *loaders, *running}
 
@@ -117,7 +126,7 @@ class Roots:
         """Objects of classes of frameworks that make loaders which nothing has asked them for."""
         for class_ in list(self._engine.classes.all):
             own = class_.scope.module
-            made = [v.target for v in class_.fields.values() if _is_definition(v) and v.target.name in _LOADER_HOOKS]
+            made = [v.target for v in class_.fields.values() if is_definition(v) and v.target.name in LOADER_HOOKS]
             left = [function for function in made if function.node not in self._engine.calls.reached]
             if left and not own.is_test and not own.library and self._state.work < self._state.total:
                 self._within(_ONE_ROOT, left[0], partial(self._run_by_framework, class_))
@@ -135,11 +144,11 @@ class Roots:
         """Enter functions that do what is wrong wherever it stands: by their words, since nothing calls them."""
         for root in roots:
             node, content = root.function.node, root.function.scope.module.content
-            if not any(word in content for word in _MOVING) or self._is_reached(root) or _is_test(node):
+            if not any(word in content for word in _MOVING) or self._is_reached(root) or is_test_function(node):
                 continue
-            if _copies(node):
+            if copies_anywhere(node):
                 self._enter(root, stepped=False)
-            elif any(map(_returns, ast.walk(node))):
+            elif any(map(returns_at_once, ast.walk(node))):
                 self._enter(root._replace(computes=True), stepped=False)
 
     def _enter(self, root: Root, *, stepped: bool, guessed: bool = False) -> None:
@@ -187,7 +196,7 @@ class Roots:
             if module is not None:
                 self._within(_ONE_PROGRAM, module, partial(self._statements.load, module))
                 declared = module.names.get(function, UNKNOWN)
-                commands += [declared] if _is_definition(declared) else []
+                commands += [declared] if is_definition(declared) else []
         for command in commands:  # which grows
             left = self._state.work < self._state.total * _FOR_MODULES
             if left and command.target.node not in self._engine.calls.reached:
@@ -239,13 +248,13 @@ class Roots:
         """Call a function with these arguments, or with assumed ones."""
         own = [self._engine.classes.assumed(class_)] if class_ is not None and function.kind != "static" else []
         if args is None:
-            assumed = (_assumed(arg, function, stepped=True) for arg in _required(function)[len(own) :])
+            assumed = (assumed_argument(arg, function, stepped=True) for arg in required(function)[len(own) :])
             args = [UNKNOWN if value.kind is Kind.TENSOR and not value.sure else value for value in assumed]
         self._engine.calls.invoke(function, [*own, *args], named, function.node)
 
     def _call_back(self, function: Function) -> None:
         with self._state.at(self._engine.frame_of(function.scope.module)):
-            self._engine.calls.invoke(function, [UNKNOWN] * len(_required(function)), {}, function.node)
+            self._engine.calls.invoke(function, [UNKNOWN] * len(required(function)), {}, function.node)
 
     def _modules(self) -> None:
         """The bodies of files that may hold a step, although no program imports them.
@@ -272,15 +281,15 @@ class Roots:
                 libraries = self._engine.classes.lineage(class_)[1]
                 is_module = self._engine.classes.makes_modules(class_)
                 for name, value in list(class_.fields.items()):
-                    if _is_definition(value):
-                        stepped = _is_stepped(name, libraries, is_module=is_module)
-                        tensors = (_is_tensor(arg, value.target) for arg in _named(value.target))
+                    if is_definition(value):
+                        stepped = is_stepped(name, libraries, is_module=is_module)
+                        tensors = (is_tensor(arg, value.target) for arg in positional(value.target))
                         takes = is_module and name[0] != "_" and any(tensors)
                         yield Root(value.target, class_, stepped, stepped or takes)
-        yield from (Root(function, None, _is_called_in_models(name)) for name, function in self._state.patches)
+        yield from (Root(function, None, is_called_in_models(name)) for name, function in self._state.patches)
         for module in self._engine.program.modules.values():
             if module.loaded and not module.is_test:
-                own = [v for v in module.names.values() if _is_definition(v) and v.target.scope.module is module]
+                own = [v for v in module.names.values() if is_definition(v) and v.target.scope.module is module]
                 yield from (Root(value.target, None, False) for value in own)
 
     def _layers(self, functions: Sequence[Function]) -> list[set[ast.AST]]:
@@ -292,7 +301,7 @@ class Roots:
             for function in functions:
                 mentioned = any(word in function.scope.module.content for word in words)
                 if mentioned and function.node not in names:
-                    names[function.node] = _called_names(function.node)
+                    names[function.node] = called_names(function.node)
             return {node for node, called in names.items() if called & wanted}
 
         layer = calling({"backward", "manual_backward"})
@@ -323,7 +332,7 @@ class Roots:
         with self._state.at(frame):
             args += [
                 self._argument(arg, function, (stepped or root.computes) and not guessed)
-                for arg in _required(function)[len(args) :]
+                for arg in required(function)[len(args) :]
             ]
             self._engine.calls.invoke(function, args, {}, function.node)
 
@@ -331,112 +340,4 @@ class Roots:
         """What is assumed to be passed: what programs pass to other functions of the file by this name, if they do."""
         known_ = self._engine.calls.passed.get((function.scope.module, arg.arg), UNKNOWN)
         on_device = known_.kind is Kind.TENSOR and known_.sure and known_.device is not Device.HOST
-        return known_ if on_device else _assumed(arg, function, computes)
-
-
-def _repeats(node: ast.AST) -> bool:
-    return any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(node))
-
-
-def _is_step(node: ast.AST) -> bool:
-    """Whether a function goes backward and makes one step of an optimizer, so that what calls it repeats it."""
-    return not _repeats(node) and {"backward", "step"} <= _called_names(node)
-
-
-def _calls(function: Function, names: Collection[str]) -> bool:
-    """Whether a function calls something by one of these names; no test, and none that a framework asks for loaders."""
-    content, tests = function.scope.module.content, function.name.startswith("test_") and not _required(function)
-    if tests or function.name in _LOADER_HOOKS or not any(name.encode() in content for name in names):
-        return False
-    return not _called_names(function.node).isdisjoint(names)
-
-
-def _generates(node: ast.AST) -> bool:
-    """Whether a function computes without gradients, and in a loop."""
-    without = any(known.NO_GRADIENTS.search(ast.unparse(each)) for each in getattr(node, "decorator_list", ()))
-    return without and _repeats(node)
-
-
-def _copies(node: ast.AST) -> bool:
-    """Whether a function copies asynchronously; that can be wrong wherever it stands."""
-    return any(isinstance(part, ast.keyword) and part.arg == "non_blocking" for part in ast.walk(node))
-
-
-def _returns(node: ast.AST) -> bool:
-    """Whether a chain of methods may copy to the host and back, by their names."""
-    function = node.func if isinstance(node, ast.Call) else None
-    if not isinstance(node, ast.Call) or not isinstance(function, ast.Attribute) or function.attr not in _UPLOADING:
-        return False
-    inner: ast.AST | None = function.value if function.attr in ("to", "cuda") else next(iter(node.args), None)
-    while isinstance(inner, (ast.Call, ast.Attribute, ast.Subscript)):
-        if isinstance(inner, ast.Attribute) and inner.attr in _DOWNLOADING:
-            return True
-        inner = inner.func if isinstance(inner, ast.Call) else inner.value
-    return False
-
-
-def _is_test(node: ast.AST) -> bool:
-    return getattr(node, "name", "").startswith("test_")
-
-
-def _required(function: Function) -> list[ast.arg]:
-    ordered = _named(function)
-    return ordered[: len(ordered) - len(function.node.args.defaults)]
-
-
-def _assumed(arg: ast.arg, function: Function, stepped: bool) -> Value:
-    """What is assumed to be passed: tensors of the device to what runs in a step."""
-    annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-    if (
-        not stepped
-        or annotation in ("int", "float", "str", "bool")
-        or "Module" in annotation
-        or arg.arg in ("ctx", "self", "batch_idx")
-    ):
-        return UNKNOWN  # or what the annotation says
-    if known.NUMBERS_ANNOTATION.match(annotation):
-        return collection(NUMBER)
-    if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
-        return Value(Kind.DICT, element=tensor(sure=False))
-    return tensor(Device.UNKNOWN, sure=_is_tensor(arg, function))
-
-
-def _named(function: Function) -> list[ast.arg]:
-    return [*function.node.args.posonlyargs, *function.node.args.args]
-
-
-def _is_tensor(arg: ast.arg, function: Function) -> bool:
-    """Whether a parameter is annotated as a tensor, or used as one."""
-    annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-    return known.TENSOR_ANNOTATION.fullmatch(annotation) is not None or takes_tensor(function, arg.arg)
-
-
-def _is_definition(value: Value) -> bool:
-    return value.kind is Kind.FUNCTION and isinstance(value.target.node, (ast.FunctionDef, ast.AsyncFunctionDef))
-
-
-def _is_stepped(name: str, libraries: frozenset[str], *, is_module: bool) -> bool:
-    """Whether a framework calls a method in every step."""
-    if name == "step":
-        return any(base.startswith("torch.optim") and "lr_sched" not in base for base in libraries)
-    if name == "__call__":
-        return any(base.rpartition(".")[2] in known.CALLED_IN_STEPS for base in libraries)
-    if name.startswith("forward_"):
-        return any(base.startswith("torch.nn") for base in libraries)
-    called = is_module or any(base.startswith((*known.MODULE_BASES, "torch.autograd")) for base in libraries)
-    return name in known.STEPPED and called
-
-
-def _is_loader(class_: str) -> bool:
-    return known.LOADER.search(class_.rpartition(".")[2]) is not None
-
-
-def _is_called_in_models(patched: str) -> bool:
-    """Whether what replaces a function or method of a library runs where its models do."""
-    return patched.rpartition(".")[2] in known.STEPPED or ".modeling_" in patched
-
-
-def _called_names(node: ast.AST) -> set[str]:
-    functions = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
-    names = {part.attr for part in functions if isinstance(part, ast.Attribute)}
-    return names | {part.id for part in functions if isinstance(part, ast.Name)}
+        return known_ if on_device else assumed_argument(arg, function, computes)

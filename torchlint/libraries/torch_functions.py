@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from torchlint.catalogue.functions import OF_TORCH, function_named
-from torchlint.catalogue.records import ARGUMENTS, Function
+from torchlint.catalogue.functions import function_named
+from torchlint.catalogue.records import Function
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
-from torchlint.engine.origins import of_call, overwrite, read_among
+from torchlint.engine.origins import of_call, overwrite
 from torchlint.engine.values import (
     FLAG,
     INDICES,
-    MASK,
     NONE,
     NUMBER,
     SEQUENCES,
@@ -20,10 +18,8 @@ from torchlint.engine.values import (
     Device,
     Kind,
     Option,
-    Origin,
     Value,
     collection,
-    computed,
     constant,
     leaves,
     sequence,
@@ -33,13 +29,12 @@ from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
 from torchlint.knowledge.synchronization import CHECKING_ANYWAY, COMBINING
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.tensors import Tensors, content_of, detail_of, gives_pair, rank_of
+from torchlint.libraries.factories import TYPES, Factories
+from torchlint.libraries.tensors import Tensors, detail_of, gives_pair, rank_of
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
     from torchlint.libraries.loaders import Loaders
-
-_HOST_DATA = frozenset({Kind.LIST, Kind.TUPLE, Kind.ARRAY, Kind.NUMBER, Kind.CONSTANT})
 
 
 class TorchFunctions:
@@ -48,6 +43,7 @@ class TorchFunctions:
     def __init__(self, engine: Engine, devices: Devices, tensors: Tensors, loaders: Loaders) -> None:
         self._engine, self._state = engine, engine.state
         self._devices, self._tensors, self._loaders = devices, tensors, loaders
+        self._factories = Factories(engine, devices, tensors)
 
     def call(self, dotted: str, given: Arguments) -> Value | None:
         """What a function gives; None for one that is not of ``torch``."""
@@ -138,7 +134,7 @@ class TorchFunctions:
         if given.name in tensors.CPU_TYPES:
             data = given.get(0)
             if data.kind in (*SEQUENCES, Kind.ARRAY) and (data.kind is not Kind.TUPLE or data.items):
-                self._state.happen(given.node, given.scope, forms.LEGACY_DATA, self._data_origin(given, data))
+                self._state.happen(given.node, given.scope, forms.LEGACY_DATA, self._factories.data_origin(given, data))
             return tensor(Device.ACCELERATOR)
         if given.name in tensors.CURRENT_DEVICE:
             return Value(Kind.DEVICE, device=Device.ACCELERATOR)
@@ -207,7 +203,7 @@ class TorchFunctions:
         """``torch.normal``, which looks for negative numbers among the deviations."""
         self._state.waits(given.get(1, "std"), given.node, given.scope, forms.DEVIATIONS)
         device = device_of(given.all)
-        return self._factory(function_named("normal"), given) if device is None else tensor(device)
+        return self._factories.made(function_named("normal"), given) if device is None else tensor(device)
 
     def _stream(self, given: Arguments) -> Value:
         return Value(Kind.STREAM, forms.EVENT if given.name == "Event" else forms.STREAM)
@@ -245,8 +241,8 @@ class TorchFunctions:
 
     def _of_tensors(self, dotted: str, given: Arguments) -> Value:
         record = function_named(given.name)
-        if given.name in _TYPES or (record.made and not given.name.endswith("_like")):
-            return self._factory(record, given)
+        if given.name in TYPES or (record.made and not given.name.endswith("_like")):
+            return self._factories.made(record, given)
         if record.about_storage or (given.name.startswith("is_") and record.waits is None):
             return FLAG
         state, node = self._state, given.node
@@ -298,92 +294,11 @@ class TorchFunctions:
         if self._state.is_on_device(targets) and any(value.kind in (Kind.LIST, Kind.TUPLE) for value in lengths):
             self._state.happen(given.node, given.scope, forms.CTC_LENGTHS)
 
-    def _factory(self, record: Function, given: Arguments) -> Value:
-        """``torch.zeros`` and the like, ``torch.tensor`` and the like."""
-        device = self._factory_device(given)
-        if given.name in _TYPES or record.made in ("data", "buffer"):
-            return self._of_data(given, device)
-        if record.made != "sparse":
-            self._tensors.sizes(given.all, given)
-        dtype = given.named.get("dtype", UNKNOWN).detail
-        detail = _DETAILS.get(dtype, detail_of(record) if dtype is None else None)
-        device = device or self._default
-        kind = "drawn" if record.draws else "fixed" if all(map(_never_changes, given.all)) else "made"
-        host = device is Device.HOST and _CHOSEN.isdisjoint(given.named) and OTHERS not in given.named
-        origin = self._state.origin(kind, given.node) if host else None
-        return tensor(device, detail=detail, origin=origin, rank=_rank(record, given.values))
-
-    @property
-    def _default(self) -> Device:
-        """Where tensors are made without ``device``: unknown if the project sets the default device."""
-        unknown = self._engine.program.sets_default_device
-        return self._state.default_device or (Device.UNKNOWN if unknown else Device.HOST)
-
-    def _factory_device(self, given: Arguments) -> Device | None:
-        if "device" not in given.named:
-            return None
-        wanted = given.named["device"]
-        found = None if wanted.is_none else self._devices.of(wanted) or Device.HOST
-        return Device.ACCELERATOR if found is Device.UNKNOWN else found
-
-    def _of_data(self, given: Arguments, device: Device | None) -> Value:
-        state, data = self._state, given.get(0, "data")
-        if data.kind is Kind.TENSOR and ("dtype" in given.named or given.name == "tensor"):
-            data = tensor(data.device or Device.UNKNOWN, sure=data.sure, origin=computed(data.origin))
-        if data.kind is Kind.TENSOR:
-            return self._devices.moved(data, device, given) if device else data
-        inner = [leaf for leaf in leaves(data) if leaf.kind is Kind.TENSOR]
-        read = any(state.is_on_device(leaf) and leaf.device is Device.ACCELERATOR for leaf in inner)
-        if read:
-            state.happen(given.node, given.scope, forms.OF_TENSORS, name=given.name)
-        origin = self._data_origin(given, data, read=read)
-        host = data.kind in _HOST_DATA or data.kind is Kind.UNKNOWN
-        if device is Device.ACCELERATOR and (host or inner) and given.all:
-            state.happen(given.node, given.scope, forms.HOST_DATA, origin, name=given.name)
-            origin = state.origin("uploaded", given.node)
-        device = device or (Device.HOST if given.name in _SHARING else self._default)
-        kept = origin if device in (Device.HOST, Device.ACCELERATOR) else None
-        flags = [leaf for leaf in leaves(data) if leaf.kind is Kind.FLAG or isinstance(leaf.detail, bool)]
-        mask = MASK if flags and flags == list(leaves(data)) and "dtype" not in given.named else None
-        rank = 0 if data.kind in _NUMBERS and given.name not in _TYPES else None
-        found = tensor(device, detail=mask, origin=kept, rank=rank)
-        if "requires_grad" in given.named:
-            state.alter(found, lasting=True)
-        return found
-
-    def _data_origin(self, given: Arguments, data: Value, *, read: bool = False) -> Origin:
-        """Where the data of a tensor come from; for types of tensors, numbers are sizes."""
-        sized = given.name in _TYPES and data.kind in _NUMBERS
-        kind = "read" if read else "batch" if data.is_batch else "made" if sized else content_of(data)
-        return data.origin or read_among([data]) or self._state.origin(kind, given.node)
-
-
-def _never_changes(value: Value) -> bool:
-    """Whether an argument of a factory is the same each time."""
-    return all(leaf.kind in (Kind.CONSTANT, Kind.LIBRARY) and leaf.option is None for leaf in leaves(value))
-
-
-def _rank(record: Function, sizes: Sequence[Value]) -> int | None:
-    """The number of dimensions of what a factory makes of sizes."""
-    if record.rank != ARGUMENTS:
-        return record.rank
-    if len(sizes) == 1 and sizes[0].kind is Kind.TUPLE:
-        return len(sizes[0].items)
-    known = all(size.kind in (*_NUMBERS, Kind.TENSOR) for size in sizes)
-    return len(sizes) if known else None
-
 
 def _is_given(value: Value) -> bool:
     return value is not UNKNOWN and not value.is_none
 
 
-_CHOSEN = frozenset({"device", "generator", "pin_memory", "out", "requires_grad"})  # arguments that ask for the host
-_NUMBERS = (Kind.NUMBER, Kind.CONSTANT)
-_INTEGERS = "torch.long torch.int64 torch.int torch.int32 torch.short torch.int16".split()
-_DETAILS = {"torch.bool": MASK, **dict.fromkeys(_INTEGERS, INDICES)}
-_TYPES = tensors.CPU_TYPES | {"Tensor"}
-# On the host, whatever the default device is.
-_SHARING = tensors.CPU_TYPES | {name for name, function in OF_TORCH.items() if function.place == "host"}
 _OF_CHECKPOINT = frozenset("use_reentrant preserve_rng_state".split())
 _MODULES = frozenset({Kind.INSTANCE, Kind.LIBRARY_MODULE, Kind.MODULES})
 _EXACT = {
