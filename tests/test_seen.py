@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from torchlint.config.config import Config
-from torchlint.knowledge.forms import COPY, FORMS, GRAPH, READ, WAIT
+from torchlint.knowledge.forms import COPY, EARLY, FORMS, GRAPH, GROWTH, READ, WAIT
 from torchlint.model import Finding, Heat, Severity
 from torchlint.run import session
 from torchlint.run.cache import for_settings
@@ -194,7 +194,7 @@ def test_what_to_do_about_a_blocking_copy_depends_on_the_loader_of_another_file(
         (tmp_path / f"{name}.py").write_text(dedent(text), encoding="utf-8")
     (finding,) = in_helper([str(tmp_path / "helper.py"), str(tmp_path / "main.py")], "TL202")
     assert finding.severity is Severity.WARNING
-    assert finding.message.endswith("add `non_blocking=True`") is pin
+    assert finding.message.endswith("since the loader uses pinned memory") is pin
 
 
 def test_a_field_of_a_batch_is_no_element_of_a_tensor(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_every_form_is_proved_and_reported() -> None:
     rules = {rule.id for rule in registry.core()}
     assert len({form.key for form in FORMS}) == len(FORMS) > 30
     for form in FORMS:
-        assert form.kind in (READ, WAIT, COPY, GRAPH), form
+        assert form.kind in (READ, WAIT, COPY, GRAPH, GROWTH, EARLY), form
         assert ": " in form.source, form
         assert rules >= set(form.rules), form
 
