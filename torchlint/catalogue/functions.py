@@ -136,6 +136,7 @@ _TABLE: dict[str, Function] = {
     "lu_factor ldl_factor": Function("f", gives="list", waits=_ERRORS),
     "eigvals": Function("f", waits=Wait("linalg", f"{_LINALG}: linalg_eigvals", times=1)),
     "pinv matrix_rank cond": Function("f", waits=Wait("linalg", f"{_NATIVE}/LinearAlgebra.cpp: linalg_pinv", times=2)),
+    "cartesian_prod": Function("f", kernel="same", rank=2),
     "combinations": Function("f", waits=_MASKED._replace(operations=(), times="1+")),
     "gaussian_nll_loss": Function("n", waits=Wait("read", "torch/nn/functional.py: gaussian_nll_loss", times=1)),
     "to_sparse": Function(

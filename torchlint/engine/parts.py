@@ -61,9 +61,12 @@ def field_at(owner: Value, index: Value | None) -> Value:
 
 
 def is_content_of_host(value: Value) -> bool:
-    """Whether an index is copied while the host waits; since torch 2.9 masks are copied from pinned memory."""
+    """Whether an index is copied while the host waits; since torch 2.9 masks are copied from pinned memory.
+
+    A single number selects a part, as those of Python do.
+    """
     on_host = value.kind is Kind.TENSOR and value.device is Device.HOST and value.detail != MASK
-    return value.kind is Kind.ARRAY or on_host
+    return value.kind is Kind.ARRAY or (on_host and value.rank != 0)
 
 
 def is_listed(node: ast.AST, index: Value) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.catalogue.functions import method_named
-from torchlint.catalogue.records import Function
+from torchlint.catalogue.records import ARGUMENTS, Function
 from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.memory import PINNED
 from torchlint.engine.origins import chosen, is_own, of_call, overwrite
@@ -261,6 +261,8 @@ def detail_of(known: Function) -> str | None:
 
 def rank_of(known: Function, others: Sequence[Value], named: Mapping[str, Value]) -> int | None:
     """The number of dimensions of what a function or method gives, with these arguments besides the tensor."""
+    if known.rank is not None and known.rank != ARGUMENTS:
+        return known.rank
     return 0 if known.reduces and not others and _OF_DIMENSIONS.isdisjoint(named) else None
 
 

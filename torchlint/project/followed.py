@@ -165,14 +165,13 @@ class FollowedEvent(NamedTuple):
         """Whether a step of inference or of an evaluation pays for it, too, which reads its results in any case.
 
         It does for what goes to and fro, for elements and shapes that the host must know before it goes on, and for
-        what loops inside of the step multiply, except for results.
+        what loops inside of the step multiply, except for results and, in an evaluation, batches.
         """
         if self.is_round_trip or self.use == "index":
             return self.use != "size"
-        shapes = self.form in SHAPES
-        multiplied = bool(self.loops) and (shapes or self.form.startswith("copy ") or self.use in ("test", "stop"))
-        converted = self.phase == EVALUATION and self.origin == "computed"
-        return multiplied or converted or (shapes and self.phase != EVALUATION)
+        shapes, infers = self.form in SHAPES, self.phase != EVALUATION
+        copies = self.form.startswith("copy ") and infers
+        return (shapes and infers) or (bool(self.loops) and (shapes or copies or self.use in ("test", "stop")))
 
     @property
     def is_in_steps(self) -> bool:
