@@ -102,7 +102,8 @@ def test_what_is_mostly_wrong_is_not_excused() -> None:
         ("dead", readings(30, 0, 1), False),
         ("dead", [each._replace(sight="seen") for each in readings(0, 0, 1)], False),
         ("advice", readings(1, 2, 1), True),
-        ("advice", readings(1, 1, 1), False),
+        ("advice", readings(2, 1, 2), False),
+        ("advice", readings(1, 1, 2), True),  # too few to say
         ("advice", [], True),
         ("portability", readings(0, 0, 9), True),
         ("preview", readings(0, 0, 9), True),

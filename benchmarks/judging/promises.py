@@ -15,6 +15,7 @@ SHARE = 0.9
 ENOUGH = ((30, 10), (10, 5))
 # So much of what a rule says that is not a preview is true, whether or not it is worth following.
 TRUE = 0.75
+FEW = 5  # readings; of fewer a share says nothing
 
 
 def provisional(path: Path) -> dict[str, str]:
@@ -62,7 +63,7 @@ def _wasteful(mine: Sequence[Reading], excused: bool) -> str | None:
 
 
 def _true(counted: Tally) -> bool:
-    return not counted.read or (counted.right + counted.pointless) / counted.read >= TRUE
+    return counted.read < FEW or (counted.right + counted.pointless) / counted.read >= TRUE
 
 
 def said(counted: Tally) -> str:
