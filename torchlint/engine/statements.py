@@ -193,8 +193,9 @@ class Statements:
 
     def _decided(self, node: ast.If, scope: Scope, *, holds: bool, rare: bool) -> None:
         """Follow the branch that is taken; one that an earlier round of a loop took instead is taken once."""
-        other = self._state.frame.regions.get((self._state.region, node, "guard", int(holds)))
-        if other is not None and self._state.frame.loops:
+        regions = self._state.frame.regions
+        taken, other = (regions.get((self._state.region, node, "guard", tag)) for tag in (int(not holds), int(holds)))
+        if other is not None and taken is None and self._state.frame.loops:
             other.rare = True
         fields = tested_fields(node.test) if holds else set()
         stored = len(self._state.stores)

@@ -265,7 +265,8 @@ def rules_about(form: Form, origin: str) -> tuple[str, ...]:
 
 
 FORMS = tuple(value for value in globals().values() if isinstance(value, Form))
-SHAPES = frozenset(form.key for form in FORMS if form.rules == _SIZES)  # the host needs them to go on
+# What keeps the host from going ahead in a step of inference, too: shapes that it must know, and waiting for all work.
+HOLDING = frozenset(form.key for form in FORMS if form.rules == _SIZES or form is SYNCHRONIZE)
 # Those at which the host waits for the device, or may; and those that are wrong wherever they stand, in steps or not.
 WAITING = frozenset(form.key for form in FORMS if form not in (ASYNCHRONOUS, RECORDED, READ_EARLY, WRITTEN_EARLY))
 ANYWHERE = frozenset({PAGEABLE, READ_EARLY, WRITTEN_EARLY})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from torchlint.knowledge.forms import ANYWHERE, SHAPES
+from torchlint.knowledge.forms import ANYWHERE, HOLDING
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
 Range = tuple[int, int, int, int]
@@ -169,9 +169,9 @@ class FollowedEvent(NamedTuple):
         """
         if self.is_round_trip or self.use == "index":
             return self.use != "size"
-        shapes, infers = self.form in SHAPES, self.phase != EVALUATION
+        holds, infers = self.form in HOLDING, self.phase != EVALUATION
         copies = self.form.startswith("copy ") and infers
-        return (shapes and infers) or (bool(self.loops) and (shapes or copies or self.use in ("test", "stop")))
+        return (holds and infers) or (bool(self.loops) and (holds or copies or self.use in ("test", "stop")))
 
     @property
     def is_in_steps(self) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.forms import COPY
 from torchlint.knowledge.loaders import LOADER, OTHER_DEVICES
-from torchlint.model import Recipe, Severity
+from torchlint.model import Evidence, Recipe, Severity
+from torchlint.project.followed import BATCHES
 from torchlint.rule import Rule
 from torchlint.text.cells import in_words
 
@@ -48,9 +51,19 @@ class LoaderNotPinned(Rule):
         self.report(
             loader.call,
             self._message(loader, known, feed),
+            evidence=list(self._evidence(feed)),
             severity=Severity.WARNING if trains and known.workers != 0 else Severity.INFO,
             fix=pin_memory(self.module, loader),
         )
+
+    def _evidence(self, feed: FollowedFeed) -> Iterator[Evidence]:
+        """The copies of batches on the line where those of the loader are copied, if that is in this file."""
+        followed, here = self.module.followed, feed.path == self.module.path.replace("\\", "/") and not feed.by
+        copies = (e.place for e in followed.events if e.form.startswith(COPY) and e.origin in BATCHES)
+        found = followed.expressions([place for place in copies if place[0] == feed.line]) if here else {}
+        for _, copy in sorted(found.items()):
+            method = getattr(getattr(copy, "func", None), "attr", copy)
+            yield self.module.evidence(method, "a batch is moved to the GPU here")
 
     def _has_other_device(self) -> bool:
         return any(name in self.module.text for name in OTHER_DEVICES)
