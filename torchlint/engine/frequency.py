@@ -302,8 +302,8 @@ def _belongs_to_training(guard: Region) -> bool:
 
     What has steps of its own inside of a step of training is something else, such as the refinement of a result.
     """
-    inside = any(around.kind == "loop" and around.is_step for around in guard.around())
-    return guard.directly or (guard.backward and not inside)
+    steps = (around.kind == "loop" and around.is_step for around in guard.around())
+    return guard.directly or (guard.backward and not any(steps))
 
 
 def _is_usual(region: Region) -> bool:
