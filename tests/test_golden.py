@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import HERE, SHAPES
+from tests.harness import HERE, SHAPED, SHAPES
 from torchlint.model import Safety
 from torchlint.testing.suites import lost_comments, stale, write_goldens
 
@@ -27,7 +27,7 @@ def source_of(golden: Path) -> Path:
 
 @each_file
 def test_fixes_make_of_a_file_what_the_files_beside_it_show(path: Path) -> None:
-    reasons = stale(HERE, path, HERE.results(path, "ALL"))
+    reasons = stale(SHAPED, path, SHAPED.results(path, "ALL"))
     assert not reasons, "\n".join(["`python -m tests.test_golden` writes it", *reasons])
 
 
@@ -35,15 +35,15 @@ def test_fixes_make_of_a_file_what_the_files_beside_it_show(path: Path) -> None:
 def test_fixed_code_parses_and_is_not_fixed_again(path: Path) -> None:
     data = path.read_bytes()
     ast.parse(data)
-    assert HERE.fixed(data, source_of(path), HERE.variants[path.stem.rpartition(".")[2]], "ALL") == data
+    assert SHAPED.fixed(data, source_of(path), SHAPED.variants[path.stem.rpartition(".")[2]], "ALL") == data
 
 
 @pytest.mark.parametrize("name", ["unsafe", "portable"])
 @each_file
 def test_all_fixes_at_once_end_in_the_same_text_as_the_safe_ones_first(path: Path, name: str) -> None:
-    data, wanted = path.read_bytes(), HERE.variants[name]
-    safe_first = HERE.fixed(data, path, wanted._replace(safety=Safety.SAFE), "ALL")
-    assert HERE.fixed(safe_first, path, wanted, "ALL") == HERE.fixed(data, path, wanted, "ALL")
+    data, wanted = path.read_bytes(), SHAPED.variants[name]
+    safe_first = SHAPED.fixed(data, path, wanted._replace(safety=Safety.SAFE), "ALL")
+    assert SHAPED.fixed(safe_first, path, wanted, "ALL") == SHAPED.fixed(data, path, wanted, "ALL")
 
 
 @each_golden
@@ -55,7 +55,7 @@ def test_no_comment_is_lost(path: Path) -> None:
 def test_newlines_and_the_end_of_the_file_survive_a_fix(path: Path) -> None:
     source = source_of(path)
     before, after = (p.read_bytes().rstrip(b"\n").replace(b"\n", b"\r\n") for p in (source, path))
-    assert HERE.fixed(before, source, HERE.variants["unsafe"], "ALL") == after
+    assert SHAPED.fixed(before, source, SHAPED.variants["unsafe"], "ALL") == after
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def main() -> None:
     for file in HERE.files:
         write_goldens(HERE, file.path, file.goldens)
     for path in FILES:
-        write_goldens(HERE, path, HERE.results(path, "ALL"))
+        write_goldens(SHAPED, path, SHAPED.results(path, "ALL"))
 
 
 if __name__ == "__main__":

@@ -505,30 +505,37 @@ def test_what_other_files_may_ask_for_is_parsed(text: str) -> None:
 
 
 DATA = """
+    import numpy as np
     import torch
-    def ones(n):
-        return torch.FloatTensor(n, 2).fill_(1)
+    def ones(rows):
+        return torch.from_numpy(np.ones(len(rows), dtype=np.float32))
+    def train(loader, model, optimizer):
+        for x in loader:
+            model(x.cuda() * torch.cuda.FloatTensor([0.5])).sum().backward()
+            optimizer.step()
 """
 
 
 @pytest.mark.parametrize(
-    ("other", "arguments"),
+    ("other", "device", "dtype"),
     [
-        ("import torch\nwith torch.autocast('cuda'), torch.cuda.device(0):\n    pass\n", "n, 2"),
-        ("import torch\ntorch.set_default_device('cuda')\n", 'n, 2, device="cpu"'),
-        ("import torch\ntorch.set_default_dtype(torch.float64)\n", "n, 2, dtype=torch.float32"),
+        ("import torch\nwith torch.autocast('cuda'), torch.cuda.device(0):\n    pass\n", "", ""),
+        ("import torch\ntorch.set_default_device('cuda')\n", ', device="cpu"', ""),
+        ("import torch\ntorch.set_default_dtype(torch.float64)\n", "", "dtype=torch.float32, "),
         (
             "import torch\ntorch.set_default_tensor_type('torch.DoubleTensor')\n",
-            'n, 2, dtype=torch.float32, device="cpu"',
+            ', device="cpu"',
+            "dtype=torch.float32, ",
         ),
     ],
     ids=["nothing", "the device", "the dtype", "both"],
 )
-def test_defaults_that_another_file_sets_are_written_out(tmp_path: Path, other: str, arguments: str) -> None:
-    (fix,) = [f.fix for f in found(tmp_path, {"data.py": DATA, "main.py": other}, "TL103")]
-    assert fix is not None
-    assert fix.safety is Safety.SAFE
-    assert fix.edits[0].text == f"torch.ones({arguments})"
+def test_defaults_that_another_file_sets_are_written_out(tmp_path: Path, other: str, device: str, dtype: str) -> None:
+    fixes = [f.fix for f in found(tmp_path, {"data.py": DATA, "main.py": other}, "TL103", "TL105")]
+    assert [(fix.safety, fix.edits[0].text) for fix in fixes if fix is not None] == [
+        (Safety.SAFE, f"torch.ones(len(rows), dtype=torch.float32{device})"),
+        (Safety.SAFE, f'torch.full((1,), 0.5, {dtype}device="cuda")'),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,6 @@ def ids(text: str) -> list[str]:
         "torch.tensor(range(n))",
         "torch.tensor(data=range(n))",
         "torch.tensor(  # all of them\n        list(range(n))\n    )",
-        "torch.FloatTensor(n, 2).fill_(1.0)",
-        "(\n        torch.FloatTensor(n, 2)  # new\n        .normal_()\n    )",
         "torch.tensor([\n        # one weight a class (see the paper)\n        1.0\n        for _ in range(n)\n    ])",
         "torch.tensor([\n        0.0  # background (ignored)\n        for _ in range(n)\n    ])",
         "torch.tensor(\n        [  # classes (all)\n            0,  # none\n        ]  # each\n        * n\n    )",

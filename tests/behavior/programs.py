@@ -76,7 +76,7 @@ class Table(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.places = torch.from_numpy(np.arange(4))
-        self.scale = torch.FloatTensor(2).fill_(0.5)
+        self.scale = torch.from_numpy(np.ones(2, dtype=np.float32))
         self.mask = torch.Tensor(np.ones((2, 2)))
 
 
@@ -118,15 +118,6 @@ SAFE = [
             "torch.tensor(np.zeros((3, 2)))",
             "torch.tensor(np.zeros(3, dtype=np.float32))",
             "torch.from_numpy(np.ones((2, 3), dtype=np.int64))",
-            "torch.FloatTensor(2, 3).fill_(0.5)",
-            "torch.FloatTensor(4).zero_()",
-            "torch.Tensor(4, 2).fill_(1)",
-            "torch.Tensor(4, 2).zero_()",
-            "torch.Tensor(3).uniform_()",
-            "torch.LongTensor(4).fill_(3)",
-            "torch.FloatTensor(4, 2).uniform_()",
-            "torch.FloatTensor(4, 5).normal_()",
-            "torch.DoubleTensor(3).fill_(0.1)",
         )
     ),
     body("TL103", "return torch.tensor(np.zeros((len(rows), 3)))", inputs={"rows": ([1], [1, 2], (1, 2, 3))}),
@@ -135,18 +126,13 @@ SAFE = [
         body("TL103", f"return {statement}")
         for statement in (
             "torch.tensor(np.zeros(3, None))",
-            "torch.FloatTensor(2).fill_(-0.0)",
             "torch.from_numpy(np.ones((2, 1, 3), dtype=np.float32))",
-            "torch.FloatTensor(2, 3).fill_(1)",
-            "torch.LongTensor(2, 3).fill_(0)",
         )
     ),
     *(
         body("TL103", f"{setting}\nreturn {statement}")
         for setting in ("torch.set_default_device('meta')", "torch.set_default_dtype(torch.float64)")
         for statement in (
-            "torch.Tensor(2, 2).zero_()",
-            "torch.FloatTensor(2, 2).fill_(0.5)",
             "torch.from_numpy(np.ones(2, dtype=np.float32))",
             "torch.tensor(np.zeros(2, dtype=np.float32))",
         )
@@ -154,7 +140,7 @@ SAFE = [
     *(
         body("TL103", f"with torch.device('meta'):\n    return {statement}")
         for statement in (
-            "torch.Tensor(2, 2).zero_()",
+            "torch.from_numpy(np.zeros((2, 2)))",
             "torch.tensor(np.zeros(2))",
         )
     ),

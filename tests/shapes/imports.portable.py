@@ -17,10 +17,10 @@ ROOT = os.getcwd()
 def train(model):
     loader = DataLoader(datasets.MNIST(ROOT, transform=transforms.ToTensor()), num_workers=2, pin_memory=torch.cuda.is_available())
     for x, y in loader:
-        model(x.to(device), y.to(device))
+        model(x.to(device, non_blocking=True), y.to(device, non_blocking=True))
 
 
 def train_again(model):
     loader = DataLoader(datasets.MNIST("other", transform=transforms.ToTensor()), num_workers=2, pin_memory=torch.cuda.is_available())
     for x, y in loader:
-        model(x.to(device), y.to(device))
+        model(x.to(device, non_blocking=True), y.to(device, non_blocking=True))

@@ -15,10 +15,10 @@ ROOT = os.getcwd()
 def train(model):
     loader = DataLoader(datasets.MNIST(ROOT, transform=transforms.ToTensor()), num_workers=2, pin_memory=torch.cuda.is_available())
     for x, y in loader:
-        model(x.cuda(), y.cuda())
+        model(x.cuda(non_blocking=True), y.cuda(non_blocking=True))
 
 
 def train_again(model):
     loader = DataLoader(datasets.MNIST("other", transform=transforms.ToTensor()), num_workers=2, pin_memory=torch.cuda.is_available())
     for x, y in loader:
-        model(x.cuda(), y.cuda())
+        model(x.cuda(non_blocking=True), y.cuda(non_blocking=True))

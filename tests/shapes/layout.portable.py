@@ -113,7 +113,7 @@ def chained_comparison(device):
 def single_quotes(dataset, model):
     loader = DataLoader(dataset, batch_size=4, num_workers=2, pin_memory=torch.cuda.is_available())
     for x in loader:
-        model(x.to(default_device))
+        model(x.to(default_device, non_blocking=True))
 
 
 class Body:

@@ -111,7 +111,7 @@ def chained_comparison(device):
 def single_quotes(dataset, model):
     loader = DataLoader(dataset, batch_size=4, num_workers=2, pin_memory=torch.cuda.is_available())
     for x in loader:
-        model(x.cuda())
+        model(x.cuda(non_blocking=True))
 
 
 class Body:

@@ -12,7 +12,7 @@ torch = "a name of its own"
 def train(model, device):
     loader = DataLoader(datasets.MNIST("data", transform=transforms.ToTensor()), num_workers=2, pin_memory=th.cuda.is_available())
     for x, y in loader:
-        model(x.to(default_device), y.to(default_device))
+        model(x.to(default_device, non_blocking=True), y.to(default_device, non_blocking=True))
     return torch, device
 
 

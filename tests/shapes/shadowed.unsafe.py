@@ -10,7 +10,7 @@ torch = "a name of its own"
 def train(model, device):
     loader = DataLoader(datasets.MNIST("data", transform=transforms.ToTensor()), num_workers=2, pin_memory=th.cuda.is_available())
     for x, y in loader:
-        model(x.cuda(), y.cuda())
+        model(x.cuda(non_blocking=True), y.cuda(non_blocking=True))
     return torch, device
 
 
