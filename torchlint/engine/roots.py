@@ -90,7 +90,8 @@ class Roots:
         functions = [root.function for root in roots if not self._is_reached(root)]
         patched = [function for _, function in self._state.patches]
         generating: set[ast.AST] = {function.node for function in functions if generates(function.node)}
-        loading: set[ast.AST] = {function.node for function in functions if calls_any(function, self._loading())}
+        names = self._loading()
+        loading: set[ast.AST] = {function.node for function in functions if calls_any(function, names)}
         for layer in (*self._layers(functions), loading, generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):

@@ -23,7 +23,7 @@ _READS = (b"yaml", b"json.load", b"toml", b"OmegaConf", b"hydra")
 _MOST_FOLDERS = 2_000
 _MOST_BYTES, _MOST_OF_ALL = 100_000, 2_000_000
 _LEFT_OUT = b"!"  # which is no content in any format
-_QUOTED, _ANY = re.compile(rb"[\w.-]+(?=[\"'])"), re.compile(rb"[\w.-]+")  # words that may name a file
+_QUOTED, _ANY = re.compile(rb"(?<![\w.-])[\w.-]+(?=[\"'])"), re.compile(rb"[\w.-]+")  # words that may name a file
 
 
 def option_files(
