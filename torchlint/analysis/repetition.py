@@ -93,10 +93,6 @@ class HeatAnalysis:
         """Whether a loop or comprehension may run more than once: no ``break`` always ends its first iteration."""
         return not isinstance(loop, LOOPS) or self._repeat(loop) is not None
 
-    def may_run_again(self, loop: cst.CSTNode) -> bool:
-        """Whether a loop, or a loop around it, may repeat."""
-        return self.may_repeat(loop) or bool(self.enclosing_loops(loop)[0])
-
     # -- calls -----------------------------------------------------------------------------------
 
     def is_step_call(self, node: cst.CSTNode) -> bool:

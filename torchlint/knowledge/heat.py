@@ -8,8 +8,6 @@ STEP_METHODS = frozenset(
 LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
 OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
-# Methods that wrap a loader and yield its batches.
-LOADER_WRAPPING_METHODS = frozenset("log_every prepare items track wrap setup_dataloaders".split())
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})
 # Functions that compile a function or module, also as decorators.
 COMPILERS = frozenset(

@@ -30,17 +30,6 @@ ANCHORS = (
     cst.Match,
 )
 _LEAVING = frozenset({cst.Return, cst.Raise, cst.Break, cst.Continue})
-# Nodes that contain statements.
-_HOLDING = (
-    cst.BaseCompoundStatement,
-    cst.BaseSuite,
-    cst.SimpleStatementLine,
-    cst.Else,
-    cst.Finally,
-    cst.ExceptHandler,
-    cst.ExceptStarHandler,
-    cst.MatchCase,
-)
 _is_small = test_of(cst.BaseSmallStatement)
 _ROUNDS = 5
 NEVER_RETURN = frozenset(

@@ -209,11 +209,6 @@ class Parameters:
         known = [expression for expression in passed if expression is not None]
         return known if len(known) == len(passed) and not escapes else []
 
-    def known_arguments(self, binding: Binding) -> list[cst.BaseExpression]:
-        """The arguments that visible calls pass for a parameter, and its default; there may be other calls."""
-        default = binding.statement.default if isinstance(binding.statement, cst.Param) else None
-        return [expression for expression in (*self._passed(binding)[0], default) if expression is not None]
-
     def _passed(self, binding: Binding) -> tuple[list[cst.BaseExpression | None], bool]:
         """The argument of each visible call, None where it is unclear; and whether the function escapes."""
         param = binding.statement
