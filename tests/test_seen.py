@@ -305,8 +305,9 @@ TRAINING_TOO = """
         ("labels = x.cuda()\n    kept.append(labels.cpu())", "warning"),
         ("kept.append(out.sum().item())", "info"),
         ("out = out[out > 3]", "info"),
+        ("for part in x:\n        kept.append(part.cuda())", "info"),
     ],
-    ids=["multiplied masks", "a position", "to and fro", "a result", "a shape"],
+    ids=["multiplied masks", "a position", "to and fro", "a result", "a shape", "parts of a batch"],
 )
 def test_what_a_program_pays_for_in_evaluations_beside_its_training(tmp_path: Path, body: str, severity: str) -> None:
     program = EVALUATING.replace(
@@ -362,8 +363,18 @@ PREPARED = """
         ),
         ("b, n, device = *x.shape, x.device\n    return x + torch.arange(n, device=device)", []),
         ("b, n, device = *x.shape, x.sum()\n    return x + torch.arange(device.item(), device=x.device)", ["TL301"]),
+        ("from lietorch import SE3\n    return SE3(x).inv()", []),
+        ("return x.float().inverse()", ["TL301"]),
     ],
-    ids=["prepared loaders", "a cache of the module", "a new container", "sizes that are spread", "what follows them"],
+    ids=[
+        "prepared loaders",
+        "a cache of the module",
+        "a new container",
+        "sizes that are spread",
+        "what follows them",
+        "a method of no tensor",
+        "one of tensors",
+    ],
 )
 def test_batches_of_prepared_loaders_caches_and_sizes_are_told_from_what_costs(
     tmp_path: Path, body: str, rules: list[str]
@@ -372,6 +383,35 @@ def test_batches_of_prepared_loaders_caches_and_sizes_are_told_from_what_costs(
     (tmp_path / "helper.py").write_text(f"import torch\nCACHE = {{}}\ndef look(x):\n    {body}\n", encoding="utf-8")
     found = in_helper(sorted(map(str, tmp_path.glob("*.py"))))
     assert [finding.rule for finding in found if finding.severity.value == "warning"] == rules
+
+
+SEVERAL_CALLS = """
+    import torch
+    from torch.utils.data import DataLoader
+    from helper import distance
+
+    table = torch.randn(8)
+    {first}
+    model = torch.nn.Linear(8, 8).cuda()
+    optimizer = torch.optim.SGD(model.parameters())
+    for x in DataLoader(torch.zeros(32, 8), num_workers=2, pin_memory=True):
+        loss = model(x.cuda(non_blocking=True)).sum() + distance({passed})
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "passed", "rules"),
+    [("", "table", ["TL205"]), ("distance(table)", "x[0]", ["TL202"])],
+    ids=["the same in every step", "only before the steps"],
+)
+def test_what_one_of_several_calls_passes_is_not_the_same_in_every_step(
+    tmp_path: Path, first: str, passed: str, rules: list[str]
+) -> None:
+    (tmp_path / "program.py").write_text(dedent(SEVERAL_CALLS).format(first=first, passed=passed), encoding="utf-8")
+    (tmp_path / "helper.py").write_text("def distance(x):\n    return x.cuda().sum()\n", encoding="utf-8")
+    assert [finding.rule for finding in in_helper(sorted(map(str, tmp_path.glob("*.py"))))] == rules
 
 
 FIRST_ROUND = """
