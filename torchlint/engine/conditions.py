@@ -73,14 +73,6 @@ def equality(test: ast.expr, outcome: bool) -> tuple[str, object] | None:
     return (ast.unparse(test.left), other.value) if isinstance(other, ast.Constant) else None
 
 
-def moves_itself(target: ast.expr, value: ast.expr) -> bool:
-    """``self.mask = self.mask.to(x.device)``: whether a value is the target, moved."""
-    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
-        return False
-    moves = value.func.attr in ("to", "cuda", "type_as", "type")
-    return moves and ast.unparse(value.func.value) == ast.unparse(target)
-
-
 def fills(node: ast.If, loop: ast.AST | None, own: Container[str]) -> bool:
     """``if x is None: x = ..``, ``if key not in cache: cache[key] = ..``: the branch runs once.
 

@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from torchlint.engine.frames import TRAINING, Call, Frame, Region, callees
-
-if TYPE_CHECKING:
-    pass
 
 _GOING_BACK = ("backward", "step")
 

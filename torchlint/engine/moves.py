@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.engine.conditions import moves_itself
 from torchlint.engine.values import Kind, Value
 from torchlint.project.followed import OWN
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 def moves_once(engine: Engine, node: ast.Assign, scope: Scope) -> bool:
     """``self.mask = self.mask.to(x.device)``, which copies in the first call, or in the first round of a loop."""
     target = node.targets[0]
-    if not moves_itself(target, node.value):
+    if not _moves_itself(target, node.value):
         return False
     if isinstance(target, ast.Name):
         return _was_before(engine, scope.get(target.id))
@@ -35,3 +34,11 @@ def _was_before(engine: Engine, value: Value | None) -> bool:
     if loop is None or origin is None or origin.frame is not engine.state.frame:
         return False
     return (origin.kind in OWN or origin.kind == "array") and loop not in origin.region.around()
+
+
+def _moves_itself(target: ast.expr, value: ast.expr) -> bool:
+    """``self.mask = self.mask.to(x.device)``: whether a value is the target, moved."""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        return False
+    moves = value.func.attr in ("to", "cuda", "type_as", "type")
+    return moves and ast.unparse(value.func.value) == ast.unparse(target)

@@ -48,9 +48,7 @@ class Ways:
     @cached_property
     def _differentiating(self) -> set[Frame]:
         """Frames that compute gradients without training."""
-        return self.frequency.closure(
-            (f for f in self.frequency.frames if any(kind == "grad" for kind, _ in f.marks)), anywhere
-        )
+        return self._leading_to("grad")
 
     def is_beside_training(self, frame: Frame) -> bool:
         """Whether a program that calls a function trains, too."""
@@ -63,9 +61,12 @@ class Ways:
     @cached_property
     def _training(self) -> set[Frame]:
         """Frames that get to ``backward``."""
-        return self.frequency.closure(
-            (f for f in self.frequency.frames if any(kind == "backward" for kind, _ in f.marks)), anywhere
-        )
+        return self._leading_to("backward")
+
+    def _leading_to(self, mark: str) -> set[Frame]:
+        """Frames with a mark, and those that call them."""
+        marked = (f for f in self.frequency.frames if any(kind == mark for kind, _ in f.marks))
+        return self.frequency.closure(marked, anywhere)
 
     def samples(self, frame: Frame, region: Region) -> bool:
         """Whether the step decodes or samples: each makes the tensor of the next one."""
@@ -90,8 +91,7 @@ class Ways:
         """Frames that decode or sample a whole sequence."""
         solved = self.frequency
         loops = (f for f in solved.frames if any(_samples(r) and solved.is_step(f, r) for r in f.regions.values()))
-        marked = (f for f in solved.frames if any(kind == "decode" for kind, _ in f.marks))
-        return solved.closure([*loops, *marked], anywhere)
+        return solved.closure(loops, anywhere) | self._leading_to("decode")
 
     def computes(self, frame: Frame, region: Region) -> bool:
         """Whether a model is called in the loop that makes the steps in which a region runs."""
