@@ -218,9 +218,9 @@ def test_what_loops_inside_of_a_step_run_over_is_said(tmp_path: Path) -> None:
 
 def test_a_wait_right_behind_another_is_shown_with_it(tmp_path: Path) -> None:
     first, second = "low = min(out.mean(), out.sum())", "turned = out[:4].inverse()"
-    together = in_helper(project(tmp_path, f"{first}\n            # a comment\n            {second}"))
+    together = in_helper(project(tmp_path, f"{first}\n            out = out * 2\n            {second}"))
     assert [(f.span.line, [e.line for e in f.evidence if not e.context]) for f in together] == [(7, [9])]
-    apart = in_helper(project(tmp_path, f"{first}\n            out = out * 2\n            {second}"))
+    apart = in_helper(project(tmp_path, f"{first}\n            out.sum().backward()\n            {second}"))
     assert [f.span.line for f in apart] == [7, 9]
 
 

@@ -100,14 +100,14 @@ def test_a_value_that_something_may_use_is_not_said_to_be_unused(body: list[str]
 
 def test_reads_about_which_the_same_is_to_be_done_are_one_finding() -> None:
     reads = ("print(loss.item())", "print(out.sum().item())", "print(float(out.max()))")
-    found = finding(reads[0], "out = out * 2", reads[1], "out = out * 2", reads[2])
+    found = finding(reads[0], "out = model(out)", reads[1], "out = model(out)", reads[2])
     assert "(3 such waits)" in found.message
     assert [one.line for one in found.evidence if not one.context] == [21, 23]
 
 
 def test_reads_of_which_one_is_needed_are_told_apart() -> None:
     text = (
-        HEAD + "            print(loss.item())\n            out = out * 2\n            save_image(out.cpu(), 'x.png')\n"
+        HEAD + "            print(loss.item())\n            out = model(out)\n            save_image(out.cpu(), 'x.png')\n"
     )
     found = READS.lint(text.encode(), "x.py").findings
     assert [(one.span.line, one.severity) for one in found] == [(19, Severity.WARNING), (21, Severity.INFO)]

@@ -52,8 +52,10 @@ class Calls:
         for member in function.members:
             self._call_back(member, [*values, *named.values()], node, scope)
         if function.kind in _OF_OTHERS and _scaled(node) is not None:
-            self._state.mark("backward")
-            self._state.mark("step")
+            self._state.queue("backward", node)
+            self._state.queue("step", node)
+        if node is self._state.discarded and function.kind is Kind.LIBRARY:
+            self._fills(function, values)
         if self._state.queued:
             self._state.queued.call(function, values, named, self._state.origin("", node))
         found = self.call(function, values, named, node, scope)
@@ -143,11 +145,18 @@ class Calls:
             given = Arguments(args, named, node, scope, function.receiver or UNKNOWN, name)
             return self._engine.libraries.call(function, given)
         if kind is Kind.LIBRARY_MODULE:
+            self._state.queue("model", node)
             return self._engine.libraries.module_result(function, device_of([*args, *named.values()]))
         if kind is Kind.TENSOR:
             self.of_unknown(args, named, node)
             return tensor(function.device or Device.UNKNOWN, sure=False)
         return self.of_unknown(args, named, node)
+
+    def _fills(self, function: Value, args: list[Value]) -> None:
+        """A function of another library, whose result nothing uses, may write into arrays that it gets."""
+        for value in args if not function.detail.startswith(("torch.", "numpy.", "builtins.")) else ():
+            self._state.involve(value)
+            self._state.alter(value)
 
     def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """What something unknown gives: what takes tensors of the device and gives something computes, like a model."""
@@ -158,11 +167,14 @@ class Calls:
             self._state.alter(value)
             if value.kind is Kind.DICT and value.detail is None and isinstance(node, ast.Call):
                 value.detail = OTHERS if isinstance(node.func, ast.Name) else None  # which it may add to
+        on_device = device_of(given) is Device.ACCELERATOR
         if node is not self._state.discarded and any(
             self._state.is_on_device(leaf) for v in given for leaf in leaves(v)
         ):
-            self._state.mark("model")
-        return tensor(Device.ACCELERATOR, sure=False) if device_of(given) is Device.ACCELERATOR else UNKNOWN
+            self._state.queue("model", node)
+        elif on_device:
+            self._state.do(node)  # which may take long
+        return tensor(Device.ACCELERATOR, sure=False) if on_device else UNKNOWN
 
     def _call_instance(
         self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
@@ -174,7 +186,7 @@ class Calls:
         if not classes.is_module(function):
             method = classes.method(function, "__call__") or classes.method(function, "forward")
             return self.call(method, args, named, node, scope) if method is not None else UNKNOWN
-        self._state.mark("model")
+        self._state.queue("model", node)
         forward = classes.method(function, "forward")
         outside, self._state.in_model = self._state.in_model, True
         try:

@@ -50,10 +50,15 @@ def off(test: Value, holds: bool) -> str | None:
 
 
 def seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, Value]:
-    """The flags that only a branch that is seldom taken sets: ``log = False; if step % 100 == 0: log = True``."""
+    """What only a branch that is seldom taken sets: ``log = False; if step % 100 == 0: log = True``.
+
+    A tensor that usually is a number is none for which a step waits.
+    """
     found = {}
     for name, value in rare.items():
         before = usual.get(name)
+        if value.kind is Kind.TENSOR and before is not None and before.kind in (Kind.CONSTANT, Kind.NUMBER):
+            found[name] = value.certain(sure=False)
         if before is not None and value.kind is Kind.CONSTANT and isinstance(value.detail, bool):
             usually = before.detail if before.kind is Kind.CONSTANT else {1: False, -1: True}.get(before.rarely)
             if usually is (not value.detail):

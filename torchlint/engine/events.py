@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from torchlint.engine.drained import Drained
 from torchlint.engine.frames import Event, Frame, Region
 from torchlint.engine.frequency import Frequency, Often, Phase
 from torchlint.engine.gradients import quiet_frames
@@ -58,6 +59,13 @@ class Occurrence(NamedTuple):
         loop = self.region.loop()
         return self.event.form is forms.READ_METHOD and loop is not None and loop.acts
 
+    @property
+    def hands_on(self) -> bool:
+        """Whether a loop gets each step from a generator, and hands on what it has made of it, such as its text."""
+        loop = self.region.loop()
+        calls = self.frame.calls if loop is not None and loop.yields else ()
+        return any(call.kind == "generator" and call.region is loop for call in calls)
+
     def origin(self, frequency: Frequency, state: State) -> str:
         """What is copied, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
@@ -92,15 +100,14 @@ class Occurrence(NamedTuple):
         held = _held(copied) if isinstance(copied, ast.expr) else None
         return not isinstance(held, ast.Attribute) and len(frequency.callers(self.frame)) > 1
 
-    def other(self, ways: Ways) -> tuple[str, int]:
+    def other(self, ways: Ways, loaders: Collection[ast.AST]) -> tuple[str, int]:
         """Another place that belongs to it, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
         origin = self.event.origin
-        anywhere = self.event.form in forms.ANYWHERE
-        if (
-            origin is None
-            or origin.frame.module.library
-            or (origin.kind != _OPPOSITE.get(self.event.form.kind) and not anywhere)
-        ):
+        if origin is None or origin.frame.module.library:
+            return "", 0
+        form = self.event.form
+        of_loader = form is forms.BLOCKING and origin.kind == "batch" and origin.node in loaders
+        if origin.kind != _OPPOSITE.get(form.kind) and form not in forms.ANYWHERE and not of_loader:
             return "", 0
         own, others = (ways.step_of(*at) for at in ((self.frame, self.region), (origin.frame, origin.region)))
         if origin.kind == "read" and own is not others:
@@ -138,6 +145,7 @@ def _is_kept(frame: Frame) -> bool:
     return any("cache" in ast.unparse(each) for each in decorators)
 
 
+_WAITING = (forms.READ, forms.WAIT, forms.COPY)
 _DOWNLOADS = frozenset({forms.READ_METHOD, forms.MOVED_TO_HOST})
 _OPPOSITE = {forms.COPY: "read", forms.READ: "uploaded"}  # what a copy of each kind takes back
 
@@ -192,10 +200,26 @@ def _of_inference(one: Occurrence, ways: Ways) -> str:
     return EVALUATION if one.state.evaluates or ways.is_beside_training(one.frame) else Phase.INFERENCE.value
 
 
-def _serves(one: Occurrence, source: Source) -> bool:
+def _use(one: Occurrence, source: Source, front: Event | None) -> str:
+    """What becomes of a value that is read, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
+    if one.event.form.kind != forms.READ:
+        return ""
+    if front is not None and front.path == one.event.path and _serves(front, source):
+        return "measured"
+    return source.use(one.event.node) if not one.hands_on else "handed on"
+
+
+def _place(front: Event | None, path: str) -> tuple[str, int]:
+    """The path of a wait, if it is another one, and its line."""
+    if front is None:
+        return "", 0
+    return front.path if front.path != path else "", getattr(front.node, "lineno", 0)
+
+
+def _serves(event: Event, source: Source) -> bool:
     """Whether a wait is there on purpose, or a copy from memory that is not pinned is read at once."""
-    explicit = one.event.form in forms.EXPLICIT and source.needs(one.event.node, one.event.form)
-    return explicit or (one.event.form is forms.PAGEABLE and source.is_read(one.event.node))
+    explicit = event.form in forms.EXPLICIT and source.needs(event.node, event.form)
+    return explicit or (event.form is forms.PAGEABLE and source.is_read(event.node))
 
 
 def events_of_files(
@@ -212,6 +236,7 @@ def events_of_files(
     sources: dict[str, Source] = {}
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     recorded = _recorded(happened, ways, modules, only_reached=reached is not None)
+    drained, loaders = Drained(ways.frequency), {node for node, _ in followed.loaders}
     for one in happened:
         state, node, path, form = one.state, one.event.node, one.event.path, one.event.form
         anywhere = form in forms.ANYWHERE or (one.returns_at_once and not state.rare)
@@ -221,7 +246,7 @@ def events_of_files(
         if (form is forms.RECORDED and one not in recorded) or (state.assumed and state.phase is Phase.INFERENCE):
             continue  # or what only evaluates, if anything calls it
         source = sources.get(path) or sources.setdefault(path, Source(modules[path].tree))
-        if _serves(one, source):
+        if _serves(one.event, source):
             continue
         grows = form is forms.GROWN
         place = range_of(node)
@@ -239,6 +264,7 @@ def events_of_files(
             phase = SELDOM if state.rare else ONCE
         elif phase == Phase.INFERENCE.value:
             phase = _of_inference(one, ways)
+        front = drained.by(one.event, one.frame, one.region) if not seldom and form.kind in _WAITING else None
         found[path].add(
             FollowedEvent(
                 place,
@@ -250,9 +276,10 @@ def events_of_files(
                 source.statement(place),
                 tuple(ways.way(one.frame, one.region)),
                 tuple(map(iterated, ways.loops(one.frame, one.region))),
-                source.use(node) if form.kind == forms.READ else "",
-                other=one.other(ways),
+                _use(one, source, front),
+                other=one.other(ways, loaders),
                 only=source.reduced(node) if form in _DOWNLOADS else "",
+                behind=_place(front, path),
             )
         )
     return found

@@ -23,18 +23,26 @@ class Region:
     over the batches of a loader, which only its name shows if it is ``named``. ``acts``: a loop that steps an
     environment. ``carries``: a loop that passes a tensor on from round to round. ``trains``: a guard that may go
     backward; ``directly`` if no loop is in between. ``equals``: what a guard compares, and the constant that it is
-    equal to; ``TRAINING`` is the mode of a module.
+    equal to; ``TRAINING`` is the mode of a module. ``tag`` tells guards of one node apart: the number of a branch, or
+    ``after`` for what follows one that leaves the block.
     """
 
     __slots__ = (
         "acts", "backward", "carries", "directly", "equals", "is_step", "kind", "named", "node", "option",
-        "over_batches", "rare", "trains", "up", "yields",
+        "over_batches", "rare", "tag", "trains", "up", "yields",
     )  # fmt: skip
 
     def __init__(
-        self, up: Region | None, kind: str, node: ast.AST | None, *, rare: bool = False, option: str | None = None
+        self,
+        up: Region | None,
+        kind: str,
+        node: ast.AST | None,
+        tag: object = 0,
+        *,
+        rare: bool = False,
+        option: str | None = None,
     ) -> None:
-        self.up, self.kind, self.node, self.rare, self.option = up, kind, node, rare, option
+        self.up, self.kind, self.node, self.tag, self.rare, self.option = up, kind, node, tag, rare, option
         self.is_step = self.backward = self.over_batches = self.acts = self.yields = self.trains = False
         self.directly = self.carries = self.named = False
         self.equals: tuple[str, object] | None = None
@@ -72,6 +80,14 @@ class Event(NamedTuple):
     form: Form
     what: str
     origin: Origin | None
+
+
+class Deed(NamedTuple):
+    """What a function does at a position of its source: an event, a call of another one, or work that is queued."""
+
+    position: tuple[int, int]
+    region: Region
+    what: Event | Frame | None
 
 
 class Tensor(NamedTuple):
@@ -186,6 +202,7 @@ class Frame:
         self.events: dict[tuple[str, Place], Event] = {}
         self.calls: dict[Call, int] = {}  # with their lines
         self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`, `fetch`
+        self.deeds: dict[Deed, None] = {}
         self.receiver: Object | None = None
         self.entry: tuple[str, int] | None = None  # path and line of the call of the project into a stub
         self.assumed = False  # nothing is known to call it

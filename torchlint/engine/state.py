@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchlint.engine.frames import Call, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
+from torchlint.engine.frames import Call, Deed, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
 from torchlint.engine.grown import Rounds, carrying
 from torchlint.engine.origins import own_origins
 from torchlint.engine.queued import Queued
@@ -132,7 +133,7 @@ class State:
         place = (self.region, node, kind, tag)
         found = self.frame.regions.get(place)
         if found is None:
-            found = self.frame.regions[place] = Region(self.region, kind, node, rare=rare, option=option)
+            found = self.frame.regions[place] = Region(self.region, kind, node, tag, rare=rare, option=option)
         found.rare = found.rare or rare  # as what only the first round of a loop seemed to do in any case
         self.region = found
         return found
@@ -158,13 +159,14 @@ class State:
 
         What a stub does happens at the call of the project that got there.
         """
-        path = scope.module.path
+        path, written = scope.module.path, node
         if scope.module.library and self.entry is not None:
             path, node = self.entry
             form, name = (BY_LIBRARY, scope.module.library) if form.kind == COPY else (form, name)
         place = Place(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), self.region)
         what = form.named(name)
-        self.frame.events.setdefault((form.kind, place), Event(path, node, form, what, origin))
+        event = self.frame.events.setdefault((form.kind, place), Event(path, node, form, what, origin))
+        self.do(written, event)
         if form.key in WAITING:
             self.queued.wait()
 
@@ -213,8 +215,19 @@ class State:
         """The host uses content that the program has made, or writes data into it: it is not only copied."""
         self.involved.update(origin.node for origin in own_origins(value))
 
+    def do(self, node: ast.AST, what: Event | Frame | None = None) -> None:
+        """Record that something happens, is called, or is queued on the device."""
+        outside = self.region.node if self.region.kind == "loop" else None
+        position = max(_position(node), _position(outside)) if isinstance(outside, ast.expr) else _position(node)
+        self.frame.deeds[Deed(position, self.region, what)] = None
+
+    def queue(self, kind: str, node: ast.AST) -> None:
+        """Record that a model, ``backward`` or an optimizer is called here."""
+        self.mark(kind)
+        self.do(node)
+
     def mark(self, kind: str) -> None:
-        """Record that a model, ``backward``, an optimizer or an environment is called here, or a batch is taken."""
+        """Record that an environment is called here, a batch is taken, or what :meth:`queue` records."""
         self.frame.marks[kind, self.region] = None
         if kind == "act" and (loop := self.region.loop()) is not None:
             loop.acts = True
@@ -222,6 +235,7 @@ class State:
     def called(self, callee: Frame, kind: str, node: ast.AST) -> None:
         """Record a call of a frame."""
         self.frame.calls.setdefault(Call(self.region, callee, kind), getattr(node, "lineno", 0))
+        self.do(node, callee)
 
     def origin(self, kind: str, node: ast.AST) -> Origin:
         """Where content of the host is made: here."""
@@ -286,6 +300,14 @@ class State:
                 owner.fields[name] = before
         del self._log[since:]
         return done
+
+
+def _position(node: ast.AST) -> tuple[int, int]:
+    """Where a node takes effect: a loop where it begins, a store behind its value, other nodes where they end."""
+    if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        return node.lineno, node.col_offset
+    stored = isinstance(getattr(node, "ctx", None), ast.Store)
+    return getattr(node, "end_lineno", 0), sys.maxsize if stored else getattr(node, "end_col_offset", 0)
 
 
 def number(value: Value) -> Value:

@@ -18,7 +18,7 @@ from torchlint.knowledge.synchronization import (
 from torchlint.knowledge.transfers import ARRAY_METHODS
 
 # What counts most if a value is used several times. What is not among them is used in ways that are not known.
-_ORDER = ("check", "needed", "stop", "size", "test", "index", "kept", "text", "returned")
+_ORDER = ("check", "needed", "stop", "size", "backward", "test", "index", "kept", "text", "returned")
 _ONLY = ("device", "picture", "nothing")  # what counts if a value is used for nothing else
 _FINITE = frozenset("isnan isinf isfinite is_finite isneginf isposinf is_nan".split())
 # Methods that keep values for later, and functions that show them.
@@ -31,9 +31,10 @@ _PURE = EVERYWHERE | ARRAY_METHODS | READING
 _COMPUTING = ("math.", "numpy.", "torch.")
 _TESTING = (ast.If, ast.While, ast.Assert, ast.IfExp)
 _PARTS = (
-    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.IfExp,
+    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.IfExp,
     ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.keyword, ast.FormattedValue, ast.Await,
 )  # fmt: skip
+_DOWNLOADS = frozenset("cpu numpy to".split())
 _DEPTH = 12
 
 
@@ -43,6 +44,7 @@ class Uses:
     def __init__(self, parents: Mapping[ast.AST, ast.AST], names: Names) -> None:
         self._parents, self._names = parents, names
         self._seen: set[ast.AST] = set()
+        self._is_array = False
 
     def of(self, node: ast.AST) -> str:
         """What becomes of a value, as :class:`~torchlint.project.followed.FollowedEvent` names it."""
@@ -51,6 +53,7 @@ class Uses:
         if isinstance(node, ast.Call) and self._names.dotted(node.func).rpartition(".")[2] in _SHOWING:
             return "text"
         self._seen.clear()
+        self._is_array = getattr(getattr(node, "func", None), "attr", "") in _DOWNLOADS
         found = set(self._after(node, _DEPTH)) - {"shape"}
         use = next((use for use in _ORDER if use in found), "")
         return use or (next(iter(found)) if len(found) == 1 and found <= set(_ONLY) else "")
@@ -78,6 +81,9 @@ class Uses:
             yield "size"
         elif isinstance(outer, ast.Subscript):
             yield from ["index"] if node is outer.slice else self._after(outer, depth - 1)
+        elif isinstance(outer, ast.Compare):
+            used = self._after(outer, depth - 1)  # selecting by a mask is left to the host: the device would wait, too
+            yield from ("needed" if use == "index" and self._is_array else use for use in used)
         elif isinstance(outer, ast.BinOp) and (use := _of_operation(node, outer)):
             yield use
         elif isinstance(outer, _PARTS):
@@ -121,6 +127,8 @@ class Uses:
         names = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)}
         if not _FINITE.isdisjoint(names) or any(map(_is_of_itself, ast.walk(node))):
             return "check"
+        if isinstance(outer, ast.If) and any(map(_goes_back, outer.body)):
+            return "backward"
         leaves = isinstance(outer, ast.If) and any(isinstance(part, ast.Break) for part in outer.body)
         return "stop" if isinstance(outer, ast.While) or (leaves and any(map(_is_equality, ast.walk(node)))) else "test"
 
@@ -162,7 +170,7 @@ class Uses:
         elif full in _PASSING or name in _MAKING:
             yield from self._after(call, depth - 1)
         else:
-            yield ""
+            yield "backward" if "backward" in self._after(call, depth - 1) else ""
 
     def _draws(self, function: ast.expr) -> bool:
         """Whether a function belongs to a library for pictures, or to something that such a library made."""
@@ -183,6 +191,12 @@ def _of_operation(node: ast.AST, outer: ast.BinOp) -> str:
         return "text"
     other = outer.right if node is outer.left else outer.left
     return "size" if isinstance(outer.op, ast.Mult) and (isinstance(other, ast.List) or _is_text(other)) else ""
+
+
+def _goes_back(statement: ast.stmt) -> bool:
+    """Whether a statement goes backward, or makes a step of an optimizer."""
+    calls = (part.func for part in ast.walk(statement) if isinstance(part, ast.Call))
+    return any(isinstance(function, ast.Attribute) and function.attr in ("backward", "step") for function in calls)
 
 
 def _is_text(node: ast.AST) -> bool:

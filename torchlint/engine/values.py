@@ -165,9 +165,9 @@ class Value:
             return self
         return self._copy(maybe_none=True)
 
-    def certain(self) -> Value:
-        """This tensor, known to be one."""
-        return self._copy(sure=True)
+    def certain(self, *, sure: bool = True) -> Value:
+        """This tensor, known to be one, or not."""
+        return self._copy(sure=sure)
 
     def overwritten(self) -> Value:
         """This value with other content, which comes from nowhere in particular.

@@ -81,7 +81,6 @@ class Libraries:
     def module_result(self, module: Value, device: Device | None) -> Value:
         """What a module of a library gives."""
         name = module.detail.rpartition(".")[2]
-        self._engine.state.mark("model")
         found = tensor(device or Device.ACCELERATOR, sure=module.detail.startswith("torch.nn"))
         if name in known.RECURRENT:
             return sequence([found, sequence([found, found]) if name == "LSTM" else found])

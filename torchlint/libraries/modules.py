@@ -39,7 +39,7 @@ class Modules:
         if given.name in _REGISTERING and owner.kind is Kind.INSTANCE and len(given.values) > 1:
             return self._register(owner, given.values[0], given.values[1], given.name)
         if given.name == "manual_backward":
-            self._state.mark("backward")
+            self._state.queue("backward", given.node)
             return NONE
         if given.name == "optimizers":
             return Value(Kind.OPTIMIZER)
@@ -59,7 +59,7 @@ class Modules:
             return UNKNOWN
         computes = given.name in _MODEL_METHODS or device_of(given.all) is Device.ACCELERATOR
         if computes:
-            self._state.mark("model")
+            self._state.queue("model", given.node)
         if given.name == "generate":
             self._state.mark("decode")
         return tensor(Device.ACCELERATOR, sure=False) if computes else UNKNOWN

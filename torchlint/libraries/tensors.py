@@ -146,7 +146,7 @@ class Tensors:
     # -- moves -------------------------------------------------------------------------------------
 
     def _backward(self, given: Arguments) -> Value:
-        self._state.mark("backward")
+        self._state.queue("backward", given.node)
         return NONE
 
     def _to(self, given: Arguments) -> Value:

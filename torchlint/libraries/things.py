@@ -201,12 +201,13 @@ class Things:
             if found is not UNKNOWN:
                 return found
         if given.name in ("backward", "manual_backward"):
-            self._state.mark("backward")
+            self._state.queue("backward", given.node)
             return NONE
         if given.name == "step":
             optimizes = any(base.startswith("torch.optim") for base in libraries)
             if optimizes or given.node is not self._state.discarded:  # what an environment gives is used
                 self._state.mark("step" if optimizes else "act")
+                self._state.do(given.node)
             return UNKNOWN
         if given.name == "start" and any(base.endswith(("Thread", "Process")) for base in libraries):
             run = self._engine.classes.method(owner, "run")
@@ -265,12 +266,12 @@ class Things:
 
     def _optimizer(self, given: Arguments) -> Value:
         if given.name == "step":
-            self._state.mark("step")
+            self._state.queue("step", given.node)
             for closure in given.all:
                 if closure.kind is Kind.FUNCTION:
                     self._engine.call(closure, [], {}, given.node, given.scope)
         if given.name == "backward":
-            self._state.mark("backward")
+            self._state.queue("backward", given.node)
         return given.get(0) if given.name == "scale" else UNKNOWN
 
     # -- what is not known -------------------------------------------------------------------------
@@ -279,8 +280,10 @@ class Things:
         owner = given.receiver
         if given.name == "step" and not owner.is_batch and given.values and given.node is not self._state.discarded:
             self._state.mark("act")
+        if given.name == "step":
+            self._state.do(given.node)  # perhaps that of an optimizer
         if given.name in ("backward", "manual_backward"):
-            self._state.mark("backward")
+            self._state.queue("backward", given.node)
             return NONE
         if owner.is_batch and not self._state.worker and self._moves(given):
             self._devices.copy(given, self._state.origin("batch", given.node))

@@ -174,7 +174,7 @@ class TorchFunctions:
         if given.name == "Variable":
             return given.get(0, "data")
         if given.name in ("backward", "grad"):
-            self._state.mark(given.name)
+            self._state.queue(given.name, given.node)
         return sequence([tensor(Device.ACCELERATOR)]) if given.name == "grad" else UNKNOWN
 
     def _distribution(self, given: Arguments) -> Value:

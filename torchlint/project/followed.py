@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from torchlint.knowledge.forms import ANYWHERE, HOLDING
+from torchlint.knowledge.forms import ANYWHERE
 
 # A range of source text as :mod:`ast` gives it: lines from 1, columns from 0 in UTF-8 bytes.
 Range = tuple[int, int, int, int]
@@ -51,11 +51,6 @@ ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothi
 # Origins of what a program makes itself on the host: see :class:`torchlint.engine.values.Origin`.
 OWN = frozenset({"made", "drawn", "fixed", "generated", "number", "numbers", "constant numbers", "data"})
 UNREACHED = "no program that was followed gets here"
-# Uses of a value for which a step must read it, or that take much longer than the wait; a step of decoding can be late
-# with what ends it, and with what it makes.
-_MEANT = frozenset({"check", "picture"})
-_NEEDED = _MEANT | {"needed", "stop"}
-
 
 _ANYWHERE = frozenset(form.key for form in ANYWHERE)
 
@@ -129,12 +124,14 @@ class FollowedEvent(NamedTuple):
     before has copied); a tensor that grows is ``kept`` by a model, the ``result`` of a loop, or ``other``.
     ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
     :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and ``use`` what
-    becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test whether to ``stop``, what is
-    ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a ``picture``, only back to the
-    ``device``, ``nothing``, or empty if that is not known. ``seen`` says that a run of the program has shown it.
-    ``other`` is another place: where the value was copied the other way before, where the memory was made that is not
-    pinned, or what uses memory too early; path, which is empty if it is the same, and line, which is 0 if there is
-    none. ``only`` is what reduces a tensor on the host that is used for nothing else, or ``a part``.
+    becomes of a value that is read: a ``test``, one whether to go ``backward``, a ``check`` that it is finite, a test
+    whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a
+    ``picture``, only back to the ``device``, ``nothing``, ``handed on`` by a generator, ``measured`` where the program
+    has just waited to measure time, or empty if that is not known. ``seen`` says that a run of the program has shown
+    it. ``other`` is another place: where the value was copied the other way before, where the memory was made that is
+    not pinned, the loader of a batch, or what uses memory too early; path, which is empty if it is the same, and line,
+    which is 0 if there is none. ``only`` is what reduces a tensor on the host that is used for nothing else, or ``a
+    part``. ``behind`` is the place of the wait since which nothing that takes long was queued, as path and line.
     """
 
     place: Range
@@ -150,28 +147,7 @@ class FollowedEvent(NamedTuple):
     seen: bool = False
     other: tuple[str, int] = ("", 0)
     only: str = ""
-
-    @property
-    def is_costly(self) -> bool:
-        """Whether a normal run pays for it in every step, as following it has shown."""
-        if self.form.startswith("growth"):
-            return self.is_in_steps and self.phase in (SAMPLING, HOT) and self.origin == "kept"
-        costs = self._costs_inference if self.phase in ("inference", EVALUATION) else True
-        needed = self.use in (_MEANT if self.phase == SAMPLING else _NEEDED)
-        return self.seen or (self.is_in_steps and costs and not needed)
-
-    @property
-    def _costs_inference(self) -> bool:
-        """Whether a step of inference or of an evaluation pays for it, too, which reads its results in any case.
-
-        It does for what goes to and fro, for elements and shapes that the host must know before it goes on, and for
-        what loops inside of the step multiply, except for results and, in an evaluation, batches.
-        """
-        if self.is_round_trip or self.use == "index":
-            return self.use != "size"
-        holds, infers = self.form in HOLDING, self.phase != EVALUATION
-        copies = self.form.startswith("copy ") and infers
-        return (holds and infers) or (bool(self.loops) and (holds or copies or self.use in ("test", "stop")))
+    behind: tuple[str, int] = ("", 0)
 
     @property
     def is_in_steps(self) -> bool:
@@ -191,19 +167,21 @@ class FollowedEvent(NamedTuple):
 
     def with_paths(self, paths: Mapping[str, str], way: tuple[tuple[str, int, str], ...]) -> FollowedEvent:
         """The same with another way, and the paths of other files in place of their names."""
-        path, line = self.other
-        return self._replace(way=way, other=(paths.get(path, path), line))
+        other, behind = ((paths.get(path, path), line) for path, line in (self.other, self.behind))
+        return self._replace(way=way, other=other, behind=behind)
 
     def at_lines(self, place: Range, lines: Mapping[int, int]) -> FollowedEvent:
         """The same at another place of the file, with these lines in place of the old ones."""
-        path, line = self.other
         statement = lines[self.statement[0]], lines[self.statement[1]]
-        return self._replace(place=place, statement=statement, other=(path, line if path else lines.get(line, 0)))
+        other, behind = ((path, line if path else lines.get(line, 0)) for path, line in (self.other, self.behind))
+        return self._replace(place=place, statement=statement, other=other, behind=behind)
 
     @property
     def is_round_trip(self) -> bool:
         """Whether it takes back another copy."""
-        return self.other[1] > 0 and (self.form not in _ANYWHERE or self.origin == "read")
+        return (
+            self.other[1] > 0 and self.origin not in BATCHES and (self.form not in _ANYWHERE or self.origin == "read")
+        )
 
     @property
     def is_in_loop(self) -> bool:

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from torchlint.project.cost import is_costly
 from torchlint.project.followed import ONCE, FollowedOften, made_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from torchlint.analysis.syntax.positions import Positions
-    from torchlint.project.followed import (
-        FollowedEvent,
-        FollowedFeed,
-        FollowedFile,
-        FollowedLoader,
-        FollowedRepeat,
-        FollowedStep,
-        Range,
-    )
+    from torchlint.project.cost import is_costly
+from torchlint.project.followed import (
+    FollowedEvent,
+    FollowedFeed,
+    FollowedFile,
+    FollowedLoader,
+    FollowedRepeat,
+    FollowedStep,
+    Range,
+)
 
 
 class Seen(NamedTuple):
@@ -58,7 +60,7 @@ class FollowedNodes:
         self._loaders = {loader.place: loader for loader in known.loaders}
         self.events = known.events
         self._forms = {event.form for event in known.events}
-        self._costly = [event.place for event in known.events if event.is_costly]
+        self._costly = [event.place for event in known.events if is_costly(event)]
         self._returning = [event.place for event in known.events if event.is_round_trip]
         self._reached = frozenset(known.reached) if known.reached is not None else None
         self._steps = {step.line: step for step in known.steps}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _BY_USE = {
     "test": "choose on the device with `torch.where`, or test every N steps",
+    "backward": "keep a flag on the host of whether there is anything to go backward from, and test that",
     "check": "check every N steps, let `GradScaler` skip such steps, or read it together with the loss",
     "needed": "",
     "stop": "test every N iterations, or run a fixed number of them",
@@ -23,6 +24,8 @@ _BY_USE = {
     "text": "accumulate on the device, and read after the loop or every N steps",
     "returned": "return the tensor itself, and read after the loop or every N steps",
     "device": "it goes back to the device: keep it there",
+    "handed on": "",
+    "measured": "",
     "picture": "the value is only drawn, which takes much longer than the wait",
     "nothing": "nothing uses the result: delete it, unless the wait itself is needed",
     "": "keep it on the device, or compute it on the host before the data are moved",
@@ -39,6 +42,7 @@ _STOP_TEST = "test every few steps, or one step late, for all sequences at once"
 _BY_ORIGIN = {
     "computed": "move the batch itself, pinned and with `non_blocking=True`, and compute this on the device",
     "batch": "set `non_blocking=True`, which helps if a data loader with `pin_memory=True` makes it",
+    "loaded": "set `pin_memory=True` in {loader} and `non_blocking=True` here: neither helps without the other",
     "pinned": "set `non_blocking=True`, since the loader uses pinned memory",
     "pageable": "set `pin_memory=True` in the loader, and `non_blocking=True` here",
     "array": "let a `DataLoader` with pinned memory make it, and set `non_blocking=True` here",
@@ -98,6 +102,8 @@ def repair(form: Form, event: FollowedEvent) -> str:
         return form.advice
     if form is forms.PAGEABLE and event.origin != SAME:
         return _PINNED[event.origin]
+    if form is forms.BLOCKING and event.origin in ("batch", "pageable") and event.other[1]:
+        return _BY_ORIGIN["loaded"].format(loader=f"the loader on {_place(event.other)}")
     if form.kind == COPY:
         return _BY_ORIGIN[event.origin]
     if event.use in _FOR_ITSELF or (event.use == "stop" and event.phase != SAMPLING):
@@ -110,6 +116,11 @@ def repair(form: Form, event: FollowedEvent) -> str:
         counted = COUNTING.get(_called(event))
         return _BY_COUNT.get(counted.kind if counted is not None else "", _UNCHECKED.get(_called(event), ""))
     return _STOP_TEST if event.use in ("test", "stop") and event.phase == SAMPLING else _BY_USE[event.use]
+
+
+def _place(place: tuple[str, int]) -> str:
+    path, line = place
+    return f"{path}:{line}" if path else f"line {line}"
 
 
 def unpinned(event: FollowedEvent) -> str:

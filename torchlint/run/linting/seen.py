@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from torchlint.knowledge.forms import COPY, FORMS, READ, REPEATED, RETURNING, Form, rules_about
 from torchlint.knowledge.transfers import INTENT
 from torchlint.model import Finding, Fix, Span
+from torchlint.project.cost import is_costly
 from torchlint.project.followed import ONCE, FollowedEvent, Range
-from torchlint.run.linting.told import Told, is_behind
+from torchlint.run.linting.fronts import Fronts, copies
+from torchlint.run.linting.told import Told
 from torchlint.text.columns import of_bytes
 
 if TYPE_CHECKING:
@@ -61,12 +63,12 @@ def findings(
         for about in (_WAITS, _COPIES)
     )
     together: dict[Hashable, Told] = {}
-    last: tuple[FollowedEvent, Told] | None = None
+    fronts = Fronts(events, lines)
     taken_back = set(_taken_back(events)) if enabled.keys() & set(RETURNING) else set()
     others: dict[str, set[int]] = {name: set() for name in _BESIDES}
     trips = {line for finding in said if finding.rule in RETURNING for line in _lines(finding)}
-    costly = {(_copies(event), event.place[0]) for event in events if event.is_costly}
-    for event in sorted(events, key=lambda each: each.seen):  # a run adds to what is known without it
+    costly = {(copies(event), event.place[0]) for event in events if is_costly(event)}
+    for event in fronts.in_order():
         form, rule = _BY_KEY.get(event.form), reporting(event, enabled)
         first, end = event.place[0], event.place[2]
         if form is None or rule is None or end > len(lines) or (event.place in contradicted and not event.seen):
@@ -75,23 +77,23 @@ def findings(
             continue
         if event.is_round_trip and _is_meant(lines[event.statement[0] - 1 : event.statement[1]]):
             continue
-        if not event.is_costly and (_copies(event), first) in costly:
+        if not is_costly(event) and (copies(event), first) in costly:
             continue  # what costs more on the line is told
         span, lines_there = _span(event, lines), range(first, end + 1)
-        marked = others.get(rule.id, copied if _copies(event) else covered)
+        marked = others.get(rule.id, copied if copies(event) else covered)
         silent = (trips if event.is_round_trip else marked).isdisjoint(lines_there)
         if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
             continue
         marked.add(first)
         trips.update(lines_there if event.is_round_trip else ())
         one = Told(rule, form, event, span)
-        if last is not None and is_behind(last[0], event, lines):
-            one = last[1].with_neighbour(one)
+        if (front := fronts.of(one)) is not None:
+            one = front.with_neighbour(one)
         elif (alike := together.setdefault(one.alike or one, one)) is not one:
             one = alike.with_more(one)
         else:
             told.append(one)
-        last = event, one
+        fronts.tell(event, one)
     return [one.finding(path, lines, fixes) for one in told if isinstance(one, Told)]
 
 
@@ -112,7 +114,7 @@ def _taken_back(events: Sequence[FollowedEvent]) -> Iterator[int]:
     """The lines of this file from which a copy to the device takes a value back that they have read."""
     for event in events:
         path, line = event.other
-        if event.is_round_trip and not path and _copies(event):
+        if event.is_round_trip and not path and copies(event):
             yield line
 
 
@@ -120,10 +122,6 @@ def _is_meant(lines: Sequence[str]) -> bool:
     """Whether a comment gives a reason for a round trip."""
     comments = " ".join(line.partition("#")[2] for line in lines).lower()
     return any(word in comments for word in INTENT)
-
-
-def _copies(event: FollowedEvent) -> bool:
-    return event.form.startswith(COPY)
 
 
 def _lines(finding: Finding) -> Iterator[int]:

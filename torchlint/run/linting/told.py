@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 from torchlint.groups import PREVIEW, group_of
 from torchlint.knowledge.forms import ASYNCHRONOUS, COPY, EARLY, PAGEABLE, READ_EARLY, WRITTEN_EARLY, Form
 from torchlint.model import Evidence, Finding, Fix, Heat, Severity, Span
-from torchlint.project.followed import ASSUMED, HOT, ONCE, SAME, SELDOM, FollowedEvent, Range, hot_root, made_by
+from torchlint.project.cost import is_costly
+from torchlint.project.followed import (
+    ASSUMED,
+    BATCHES,
+    HOT,
+    ONCE,
+    SAME,
+    SELDOM,
+    FollowedEvent,
+    Range,
+    hot_root,
+    made_by,
+)
+from torchlint.run.linting.fronts import how_often
 from torchlint.run.linting.repairs import repair, unpinned
 
 if TYPE_CHECKING:
@@ -31,7 +44,7 @@ class Told:
         """What waits have in common about which the same is to be done in a function; None for what stands alone."""
         if self.form.kind == COPY or not self.event.way or self.event.is_round_trip or not self._advice:
             return None
-        return self.reports, self._severity, _how_often(self.event), self._advice
+        return self.reports, self._severity, how_often(self.event), self._advice
 
     def with_more(self, other: Told) -> Told:
         """The same with another wait, about which the same is to be done."""
@@ -76,7 +89,7 @@ class Told:
         if wrong and self.event.origin != SAME:
             usual = not self.event.option and self.event.phase not in (ASSUMED, SELDOM) and self.event.origin != "few"
             return Severity.WARNING if usual else Severity.INFO
-        return Severity.WARNING if self.event.is_costly and group_of(self.reports) != PREVIEW else Severity.INFO
+        return Severity.WARNING if is_costly(self.event) and group_of(self.reports) != PREVIEW else Severity.INFO
 
     @property
     def _advice(self) -> str:
@@ -142,33 +155,6 @@ def _together(fixes: Sequence[Fix]) -> Fix | None:
     return fixes[0]._replace(edits=tuple(edit for fix in alike for edit in fix.edits)) if fixes else None
 
 
-def _only_seen(event: FollowedEvent) -> bool:
-    """Whether a run has shown it, and nothing that was followed."""
-    return event.seen and not event.way
-
-
-def is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) -> bool:
-    """Whether the host has just waited when it comes to the other one, so that this costs little.
-
-    They are in one statement, or nothing is between their statements, of which the first may be the header of a block
-    with the second, and they happen equally often.
-    """
-    # Each has a repair of its own.
-    apart = other.origin in ("pinned", SAME) and one.statement != other.statement
-    apart = apart or SAME in {one.origin, other.origin} != {SAME}
-    alone = other.is_round_trip or other.form in _OTHER or apart
-    if _only_seen(one) or _only_seen(other) or alone or _how_often(one) != _how_often(other):
-        return False
-    between = lines[one.statement[1] : other.statement[0] - 1]
-    before, after = (len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0]))
-    enters = before < after and lines[one.statement[1] - 1].rstrip().endswith(":")
-    return (before == after or enters) and all(not line.strip() or line.lstrip().startswith("#") for line in between)
-
-
-def _how_often(event: FollowedEvent) -> Hashable:
-    return event.form.startswith(COPY), event.phase, event.option, event.way, event.loops
-
-
 def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evidence]:
     """The places of this file on the way from the step."""
     for at, line, name in event.way:
@@ -178,7 +164,7 @@ def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evid
             text = "is configured as hot" if name.startswith(HOT) else text
             yield Evidence(line, column, text, context=True)
     path, line = event.other
-    if line and not path and line <= len(lines) and line != event.place[0]:
+    if line and not path and line <= len(lines) and line != event.place[0] and event.origin not in BATCHES:
         column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1
         yield Evidence(line, column, _OTHER.get(event.form, "the value is copied the other way here"))
 
