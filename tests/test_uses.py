@@ -107,7 +107,8 @@ def test_reads_about_which_the_same_is_to_be_done_are_one_finding() -> None:
 
 def test_reads_of_which_one_is_needed_are_told_apart() -> None:
     text = (
-        HEAD + "            print(loss.item())\n            out = model(out)\n            save_image(out.cpu(), 'x.png')\n"
+        HEAD
+        + "            print(loss.item())\n            out = model(out)\n            save_image(out.cpu(), 'x.png')\n"
     )
     found = READS.lint(text.encode(), "x.py").findings
     assert [(one.span.line, one.severity) for one in found] == [(19, Severity.WARNING), (21, Severity.INFO)]

@@ -93,7 +93,7 @@ class Drained:
                 state = self._done(frame, group[0], state)
             elif inner.kind == "loop":
                 state = self._loop(frame, group, inner, state)
-            elif inner.kind == "guard" and inner.tag != "after":
+            elif inner.is_branch:
                 state = self._branches(frame, group, inner, state)
             else:
                 state = self._block(frame, group, inner, state)
@@ -124,12 +124,11 @@ class Drained:
         within: dict[Region, list[Deed]] = defaultdict(list)
         for deed in deeds:
             within[_below(deed.region, guard.up)].append(deed)
-        siblings = [(up, node, tag, each) for (up, node, kind, tag), each in frame.regions.items() if kind == "guard"]
-        for up, node, tag, region in siblings:
-            if up is guard.up and node is guard.node and tag != "after":
+        for region in frame.regions.values():
+            if region.up is guard.up and region.node is guard.node and region.is_branch:
                 end = self._block(frame, within[region], region, state)
                 usual = region.backward or not (region.rare or region.option is not None)
-                found |= end if usual and not _leaves(node, tag) else _State()
+                found |= end if usual and not _leaves(region) else _State()
         return found if isinstance(guard.node, ast.If) and found else found | state
 
 
@@ -138,8 +137,7 @@ def _parts(deeds: Sequence[Deed], region: Region) -> Iterator[tuple[Region | Non
     found: dict[Hashable, tuple[Region | None, list[Deed]]] = {}
     for deed in deeds:
         inner = _below(deed.region, region)
-        alternative = inner.kind == "guard" and inner.tag != "after"
-        key = deed if inner is region else (inner.kind, inner.node) if alternative else inner
+        key = deed if inner is region else (inner.kind, inner.node) if inner.is_branch else inner
         found.setdefault(key, (None if inner is region else inner, []))[1].append(deed)
     yield from found.values()
 
@@ -151,9 +149,10 @@ def _below(region: Region, outer: Region | None) -> Region:
     return region
 
 
-def _leaves(node: ast.AST | None, tag: object) -> bool:
+def _leaves(branch: Region) -> bool:
     """Whether a branch of an ``if`` ends by leaving the block around it."""
-    return isinstance(node, ast.If) and leaves(node.orelse if tag else node.body)
+    node = branch.node
+    return isinstance(node, ast.If) and leaves(node.orelse if branch.tag else node.body)
 
 
 def _empties(event: Event) -> bool:

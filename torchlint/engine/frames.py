@@ -55,6 +55,11 @@ class Region:
             region = region.up
 
     @property
+    def is_branch(self) -> bool:
+        """Whether this is a branch of a condition, and not what follows one that leaves the block."""
+        return self.kind == "guard" and self.tag != "after"
+
+    @property
     def is_quiet(self) -> bool:
         """Whether autograd may be off, because of a context in the frame."""
         return any(region.kind == NO_GRADIENTS for region in self.around())

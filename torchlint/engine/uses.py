@@ -18,7 +18,7 @@ from torchlint.knowledge.synchronization import (
 from torchlint.knowledge.transfers import ARRAY_METHODS
 
 # What counts most if a value is used several times. What is not among them is used in ways that are not known.
-_ORDER = ("check", "needed", "stop", "size", "backward", "test", "index", "kept", "text", "returned")
+_ORDER = ("check", "needed", "stop", "size", "backward", "test", "index", "selects", "kept", "text", "returned")
 _ONLY = ("device", "picture", "nothing")  # what counts if a value is used for nothing else
 _FINITE = frozenset("isnan isinf isfinite is_finite isneginf isposinf is_nan".split())
 # Methods that keep values for later, and functions that show them.
@@ -82,8 +82,8 @@ class Uses:
         elif isinstance(outer, ast.Subscript):
             yield from ["index"] if node is outer.slice else self._after(outer, depth - 1)
         elif isinstance(outer, ast.Compare):
-            used = self._after(outer, depth - 1)  # selecting by a mask is left to the host: the device would wait, too
-            yield from ("needed" if use == "index" and self._is_array else use for use in used)
+            used = self._after(outer, depth - 1)
+            yield from ("selects" if use == "index" and self._is_array else use for use in used)
         elif isinstance(outer, ast.BinOp) and (use := _of_operation(node, outer)):
             yield use
         elif isinstance(outer, _PARTS):

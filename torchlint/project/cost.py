@@ -41,6 +41,8 @@ def _costs_inference(event: FollowedEvent) -> bool:
     It does for what goes to and fro, for elements and shapes that the host must know before it goes on, and for what
     loops inside of the step multiply, except for results, single numbers and, in an evaluation, batches.
     """
+    if event.use == "selects":
+        return False  # what it selects on the host, which would wait for a mask on the device, too
     if event.is_round_trip or event.use == "index":
         return event.use != "size"
     holds, infers = event.form in HOLDING, event.phase != EVALUATION

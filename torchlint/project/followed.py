@@ -125,13 +125,14 @@ class FollowedEvent(NamedTuple):
     ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
     :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and ``use`` what
     becomes of a value that is read: a ``test``, one whether to go ``backward``, a ``check`` that it is finite, a test
-    whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, ``text``, ``kept``, ``returned``, a
-    ``picture``, only back to the ``device``, ``nothing``, ``handed on`` by a generator, ``measured`` where the program
-    has just waited to measure time, or empty if that is not known. ``seen`` says that a run of the program has shown
-    it. ``other`` is another place: where the value was copied the other way before, where the memory was made that is
-    not pinned, the loader of a batch, or what uses memory too early; path, which is empty if it is the same, and line,
-    which is 0 if there is none. ``only`` is what reduces a tensor on the host that is used for nothing else, or ``a
-    part``. ``behind`` is the place of the wait since which nothing that takes long was queued, as path and line.
+    whether to ``stop``, what is ``needed`` to act on, a ``size``, an ``index``, what ``selects`` by a mask, ``text``,
+    ``kept``, ``returned``, a ``picture``, only back to the ``device``, ``nothing``, ``handed on`` by a generator,
+    ``measured`` where the program has just waited to measure time, or empty if that is not known. ``seen`` says that a
+    run of the program has shown it. ``other`` is another place: where the value was copied the other way before, where
+    the memory was made that is not pinned, the loader of a batch, or what uses memory too early; path, which is empty
+    if it is the same, and line, which is 0 if there is none. ``only`` is what reduces a tensor on the host that is used
+    for nothing else, or ``a part``. ``behind`` is the place of the wait since which nothing that takes long was queued,
+    as path and line.
     """
 
     place: Range

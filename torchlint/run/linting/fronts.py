@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from torchlint.knowledge.forms import ANYWHERE, COPY
+from torchlint.knowledge.forms import ANYWHERE
 from torchlint.project.cost import is_costly, is_needed
 from torchlint.project.followed import SAME, FollowedEvent
-
-if TYPE_CHECKING:
-    from torchlint.run.linting.told import Told
-
+from torchlint.run.linting.told import Told, copies, how_often
 
 _ALONE = frozenset(form.key for form in ANYWHERE)
 
@@ -64,16 +60,6 @@ class Fronts:
             seen.add(line)
             path, line = self._passed[line]
         return line if not path else 0
-
-
-def copies(event: FollowedEvent) -> bool:
-    """Whether an event is a copy to the device."""
-    return event.form.startswith(COPY)
-
-
-def how_often(event: FollowedEvent) -> Hashable:
-    """What is the same for two events that happen equally often."""
-    return copies(event), event.phase, event.option, event.way, event.loops
 
 
 def _adds_little(event: FollowedEvent, front: FollowedEvent) -> bool:

@@ -20,6 +20,7 @@ _BY_USE = {
     "stop": "test every N iterations, or run a fixed number of them",
     "size": "compute this size on the host, from what it is made of, before that is moved (`max(map(len, rows))`)",
     "index": "index with the tensor itself, or compute the position on the host before the data are moved",
+    "selects": "select on the device, if that is where the rest is, or compute the mask before the data are moved",
     "kept": "accumulate on the device, and read after the loop or every N steps",
     "text": "accumulate on the device, and read after the loop or every N steps",
     "returned": "return the tensor itself, and read after the loop or every N steps",

@@ -10,8 +10,8 @@ from torchlint.knowledge.transfers import INTENT
 from torchlint.model import Finding, Fix, Span
 from torchlint.project.cost import is_costly
 from torchlint.project.followed import ONCE, FollowedEvent, Range
-from torchlint.run.linting.fronts import Fronts, copies
-from torchlint.run.linting.told import Told
+from torchlint.run.linting.fronts import Fronts
+from torchlint.run.linting.told import Told, copies
 from torchlint.text.columns import of_bytes
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from torchlint.project.followed import (
     hot_root,
     made_by,
 )
-from torchlint.run.linting.fronts import how_often
 from torchlint.run.linting.repairs import repair, unpinned
 
 if TYPE_CHECKING:
@@ -153,6 +152,16 @@ def _together(fixes: Sequence[Fix]) -> Fix | None:
     """One fix that does the same at several places, as safely."""
     alike = [fix for fix in fixes if (fix.title, fix.safety) == (fixes[0].title, fixes[0].safety)]
     return fixes[0]._replace(edits=tuple(edit for fix in alike for edit in fix.edits)) if fixes else None
+
+
+def copies(event: FollowedEvent) -> bool:
+    """Whether an event is a copy to the device."""
+    return event.form.startswith(COPY)
+
+
+def how_often(event: FollowedEvent) -> Hashable:
+    """What is the same for two events that happen equally often."""
+    return copies(event), event.phase, event.option, event.way, event.loops
 
 
 def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evidence]:
