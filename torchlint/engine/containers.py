@@ -22,6 +22,7 @@ from torchlint.engine.parts import (
     selects_one,
     stands_in,
 )
+from torchlint.engine.started import start
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -67,9 +68,12 @@ class Containers:
         known, region = is_loader(iterable) or self.holds_loader(iterable), self._state.region
         region.named = region.named or (not known and _named_loader(iterable, getattr(node, "iter", node)))
         region.over_batches = region.over_batches or known or region.named
-        if iterable.kind is Kind.LOADER and iterable.origin is not None:  # a library copies its batches
+        if is_loader(iterable) and iterable.origin is not None:  # a library copies its batches
             place = Scope({}, self._state.frame.module)
             self._state.happen(node, place, forms.BY_LIBRARY, iterable.origin, name=str(iterable.detail))
+        over = getattr(node, "iter", node)
+        if region.up is not None:
+            start(self._state, iterable, over, region.up, whole=region.kind == "loop")
         self.consume(iterable, node)
 
     def consume(self, iterable: Value, node: ast.AST) -> None:

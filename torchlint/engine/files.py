@@ -10,6 +10,7 @@ from torchlint.engine.events import Occurrence, events_of_files
 from torchlint.engine.feeds import loaders_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Often, Phase
+from torchlint.engine.loading import loading_of_files
 from torchlint.engine.often import Counts
 from torchlint.engine.state import State
 from torchlint.engine.ways import Ways
@@ -39,7 +40,7 @@ def known_of_files(
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual, loaders = _unusual(state, frequency, modules), loaders_of_files(state.loaders.values(), frequency)
+    unusual, loaders = _unusual(state, frequency, modules), loaders_of_files(state, frequency)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     entered = state.reached if reached is not None else None
     events = events_of_files(happened, ways, modules, entered, state)
@@ -54,7 +55,7 @@ def known_of_files(
             unusual=tuple(sorted(unusual[path])),
             loaders=tuple(sorted(loaders.get(path, ()))),
             reached=reached[path] if reached is not None else None,
-            events=tuple(sorted(events.get(path, ()))),
+            events=tuple(sorted({*events.get(path, ()), *(counted[path].events if path in counted else ())})),
             unfollowed=unfollowed.get(path, Unfollowed()),
         )
         for path in sorted({*tensors, *steps, *unusual, *loaders, *events, *unfollowed, *counted, *(reached or ())})
@@ -65,12 +66,14 @@ def counted_of_files(
     state: State, _: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
     """How often the code of each file runs, and which loaders it makes, but nothing else of it."""
-    found = Counts(state, Ways(frequency)).of_files()
-    loaders = loaders_of_files(state.loaders.values(), frequency)
+    ways = Ways(frequency)
+    found = Counts(state, ways).of_files()
+    loaders, loading = loaders_of_files(state, frequency), loading_of_files(state, ways)
     return {
         path: FollowedFile(
             digest(modules[path].content),
             loaders=tuple(sorted(loader._replace(feed=None) for loader in loaders.get(path, ()))),
+            events=tuple(sorted(loading.get(path, ()))),
             often=often,
             repeats=repeats,
         )

@@ -90,6 +90,8 @@ class Tensor(NamedTuple):
 class Made(NamedTuple):
     """A loader that a call makes in a region of a frame: what it is given by name, and what its batch is if pinning
     leaves that as it is: the name of a class, or ``array``.
+
+    ``worker`` is the frame that calls what makes samples and batches of the ``dataset``.
     """
 
     node: ast.Call
@@ -97,6 +99,16 @@ class Made(NamedTuple):
     region: Region
     named: dict[str, Value]
     unpinned: str
+    worker: Frame
+    dataset: Value
+
+
+class Started(NamedTuple):
+    """Where an iterator of loaders is made, by the calls that make these; ``whole``: a loop goes through all of it."""
+
+    frame: Frame
+    whole: bool
+    loaders: frozenset[ast.AST]
 
 
 class Call(NamedTuple):
@@ -186,6 +198,7 @@ class Frame:
         self.events: dict[tuple[str, Place], Event] = {}
         self.calls: dict[Call, int] = {}  # with their lines
         self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`, `fetch`
+        self.loads: dict[tuple[str, ast.expr, Region], None] = {}  # what it does for samples: `file`, `device`, `host`
         self.receiver: Object | None = None
         self.entry: tuple[str, int] | None = None  # path and line of the call of the project into a stub
         self.assumed = False  # nothing is known to call it

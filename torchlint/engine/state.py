@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchlint.engine.frames import Call, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
+from torchlint.engine.frames import Call, Event, Frame, Function, Made, Object, Place, Region, Scope, Started, Tensor
 from torchlint.engine.grown import Rounds, carrying
 from torchlint.engine.origins import own_origins
 from torchlint.engine.queued import Queued
@@ -67,6 +67,7 @@ class State:
         # What is told of the calls of methods, if some functions are configured as hot.
         self.unresolved: Callable[[Value, list[Value], dict[str, Value], ast.Call], None] | None = None
         self.loaders: dict[tuple[ast.AST, Region], Made] = {}  # that are made of the project's own code
+        self.starts: dict[tuple[ast.expr, Region], Started] = {}  # iterators of loaders
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
@@ -218,6 +219,11 @@ class State:
         self.frame.marks[kind, self.region] = None
         if kind == "act" and (loop := self.region.loop()) is not None:
             loop.acts = True
+
+    def load(self, kind: str, node: ast.AST) -> None:
+        """Record what a worker does for its samples here, with ``file`` for one that it decodes."""
+        if self.worker and isinstance(node, ast.expr) and not self.frame.module.library:
+            self.frame.loads[kind, node, self.region] = None
 
     def called(self, callee: Frame, kind: str, node: ast.AST) -> None:
         """Record a call of a frame."""

@@ -153,6 +153,8 @@ class Statements:
         class_ = Class(node, scope)
         self._engine.classes.all.append(class_)
         value = Value(Kind.CLASS, node.name, target=class_)
+        if any(isinstance(base, ast.Name) and base.id == node.name for base in node.bases):
+            self._engine.classes.lineage(class_)  # while the name still is that of its base
         scope.set(node.name, value)
         inner = Scope(class_.fields, scope.module, scope)
         inner.of_class = True

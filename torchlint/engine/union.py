@@ -63,7 +63,7 @@ def _dominated(this: Value, that: Value) -> Value | None:
     if this.kind is Kind.UNKNOWN:
         if that.kind is Kind.TENSOR:
             return _besides(that, this)
-        return this if that.kind in PLAIN and this.detail is not None else that
+        return this if (that.kind in PLAIN and this.detail is not None) or that.kind is Kind.DATASET else that
     if this.kind is Kind.METHOD:
         return that
     if this.is_none:

@@ -9,6 +9,7 @@ from torchlint.engine.arguments import Arguments
 from torchlint.engine.containers import ANY_FIELD, is_loader
 from torchlint.engine.frames import Class, Scope
 from torchlint.engine.paths import path_of
+from torchlint.engine.started import iterator
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -134,10 +135,11 @@ class Builtins:
 
     def _like(self, iterable: Value, element: Value) -> Value:
         """A view of an iterable with other elements: still a loader, still the same generator."""
+        if iterable.kind is Kind.GENERATOR:
+            made = iterable.target
+            return Value(Kind.GENERATOR, iterable.detail, element=element, target=made, origin=iterable.origin)
         if is_loader(iterable) or self._engine.containers.holds_loader(iterable):
             return Value(Kind.LOADER, iterable.detail, element=element, origin=iterable.origin)
-        if iterable.kind is Kind.GENERATOR:
-            return Value(Kind.GENERATOR, iterable.detail, element=element, target=iterable.target)
         return collection(element)
 
     def _collect(self, given: Arguments) -> Value:
@@ -154,7 +156,7 @@ class Builtins:
         iterate = self._engine.classes.method(value, "__iter__") if value.kind is Kind.INSTANCE else None
         if iterate is not None:
             return self._engine.call(iterate, [], {}, given.node, given.scope)
-        return value
+        return iterator(self._state, value, given.node)
 
     def _next(self, given: Arguments) -> Value:
         value = given.get(0)

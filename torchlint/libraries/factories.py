@@ -11,7 +11,7 @@ from torchlint.engine.arguments import OTHERS, Arguments
 from torchlint.engine.origins import read_among
 from torchlint.engine.values import INDICES, MASK, UNKNOWN, Device, Kind, Origin, Value, computed, leaves, tensor
 from torchlint.knowledge import forms, tensors
-from torchlint.libraries.devices import Devices
+from torchlint.libraries.devices import Devices, is_certain
 from torchlint.libraries.tensors import Tensors, content_of, detail_of
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Factories:
             return None
         wanted = given.named["device"]
         found = None if wanted.is_none else self._devices.of(wanted) or Device.HOST
+        if (found is Device.ACCELERATOR or wanted.kind is Kind.UNKNOWN) and is_certain(given):
+            self._state.load("device", given.node)
         return Device.ACCELERATOR if found is Device.UNKNOWN else found
 
     def _of_data(self, given: Arguments, device: Device | None) -> Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import is_loader
 from torchlint.engine.origins import of_operands, overwrite, read_among
+from torchlint.engine.started import iterator
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
     NUMBER,
@@ -124,7 +125,7 @@ class Others:
     def _itertools(self, given: Arguments) -> Value:
         element = self._engine.containers.element
         if given.name == "cycle":
-            return given.get(0)
+            return iterator(self._state, given.get(0), given.node, whole=True)
         if given.name in ("islice", "takewhile"):
             return given.get(0 if given.name == "islice" else 1)
         if given.name == "count":

@@ -10,6 +10,7 @@ from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import ANY_FIELD, BATCHES, forget_options
 from torchlint.engine.origins import chosen, read_among
 from torchlint.engine.paths import filled, path_of
+from torchlint.engine.started import iterator
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     ELEMENT,
@@ -179,7 +180,9 @@ class Things:
         return NUMBER
 
     def _generator(self, given: Arguments) -> Value:
-        return given.receiver.element or UNKNOWN if given.name in ("__next__", "send") else UNKNOWN
+        if given.name in ("next", "__next__") and given.receiver.detail == "loader":
+            self._state.mark("fetch")
+        return given.receiver.element or UNKNOWN if given.name in ("next", "__next__", "send") else UNKNOWN
 
     def _loader(self, given: Arguments) -> Value:
         owner = given.receiver
@@ -190,6 +193,8 @@ class Things:
         if given.name in ("next", "__next__"):
             self._state.mark("fetch")
             return owner.element or UNKNOWN
+        if given.name == "__iter__":
+            return iterator(self._state, owner, given.node)
         return NUMBER if given.name == "__len__" else owner if given.name in _SAME_LOADER else UNKNOWN
 
     # -- objects -----------------------------------------------------------------------------------
@@ -286,6 +291,7 @@ class Things:
             self._devices.copy(given, self._state.origin("batch", given.node))
             return tensor(Device.ACCELERATOR, origin=self._state.origin("uploaded", given.node))
         if self._moves(given):
+            self._state.load("device", given.node)
             return tensor(Device.ACCELERATOR, sure=False, detail=MOVED)
         if given.name in _SAME_UNKNOWN:
             return owner
@@ -351,7 +357,7 @@ class Things:
 
 _VIEWS = SHARING - CASTS.keys()
 _SAME_FILE = frozenset("open read read_text read_bytes resolve absolute expanduser as_posix strip".split())
-_SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
+_SAME_LOADER = frozenset("shuffle batch with_epoch repeat map set_epoch".split())
 _SAME_UNKNOWN = frozenset("cuda to train eval detach float long half double int".split())
 _OF_DICTS = {
     "items": Things._items,

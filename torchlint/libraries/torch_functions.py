@@ -28,7 +28,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
 from torchlint.knowledge.synchronization import CHECKING_ANYWAY, COMBINING
-from torchlint.libraries.devices import Devices
+from torchlint.libraries.devices import Devices, is_certain
 from torchlint.libraries.factories import TYPES, Factories
 from torchlint.libraries.tensors import Tensors, detail_of, gives_pair, rank_of
 
@@ -76,7 +76,7 @@ class TorchFunctions:
 
     def _device(self, given: Arguments) -> Value:
         found = self._devices.named(given.get(0, "type")) or Device.ACCELERATOR
-        return Value(Kind.DEVICE, device=found)
+        return Value(Kind.DEVICE, device=found, sure=is_certain(given))
 
     def _true(self, given: Arguments) -> Value:
         return constant(True)

@@ -93,6 +93,10 @@ class FollowedLoader(NamedTuple):
     ``option`` is the option of the program on which it depends whether it pins its batches. ``workers`` is the number
     of its workers in a normal run, if that is known. ``feed`` is where its batches are copied. ``pins``: whether it
     pins its batches; ``batch`` is what pinning leaves as it is if they are that: the name of a class, or ``array``.
+    ``rate`` is how often it is made: ``once``, ``epoch`` or ``step``. ``persists``: whether its workers outlive an
+    epoch; None if that is not known, or switched off. ``in_memory``: its dataset only indexes tensors. ``decodes`` is
+    what decodes a file for each sample, with path and line. ``starts`` are the lines at which a training begins to
+    iterate over it: path, line, and ``epoch`` for what happens in each of them, or ``once``.
     """
 
     place: Range
@@ -101,11 +105,18 @@ class FollowedLoader(NamedTuple):
     feed: FollowedFeed | None = None
     pins: bool | None = None
     batch: str = ""
+    rate: str = ONCE
+    persists: bool | None = None
+    in_memory: bool = False
+    decodes: tuple[str, int, str] = ("", 0, "")
+    starts: tuple[tuple[str, int, str], ...] = ()
 
     def with_paths(self, paths: Mapping[str, str]) -> FollowedLoader:
         """The same with the paths of other files in place of their names."""
-        feed = self.feed
-        return self if feed is None else self._replace(feed=feed._replace(path=paths.get(feed.path, feed.path)))
+        feed, (path, *decodes) = self.feed, self.decodes
+        there = feed._replace(path=paths.get(feed.path, feed.path)) if feed is not None else None
+        starts = tuple((paths.get(name, name), line, rate) for name, line, rate in self.starts)
+        return self._replace(feed=there, decodes=(paths.get(path, path), *decodes), starts=starts)
 
 
 _WHEN = {

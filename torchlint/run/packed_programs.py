@@ -23,7 +23,10 @@ _Event = tuple[
     _Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool, tuple[str, int], str
 ]  # fmt: skip
 _Feed = tuple[str, int, str, str, bool | None] | None
-_Loader = tuple[_Place, str, int | None, _Feed, bool | None, str]
+_Loader = tuple[
+    _Place, str, int | None, _Feed, bool | None, str, str, bool | None, bool, tuple[str, int, str],
+    list[tuple[str, int, str]]
+]  # fmt: skip
 _Option = tuple[str, bool | float | str]
 _Steps = list[tuple[int, str, _Way]]
 _Lines = list[int] | None
@@ -54,8 +57,10 @@ def unpacked(packed: list[Any]) -> FollowedFile:
 
 
 def _loader(packed: list[Any]) -> FollowedLoader:
-    (a, b, c, d), option, workers, feed, *rest = packed
-    return FollowedLoader((a, b, c, d), option, workers, FollowedFeed(*feed) if feed is not None else None, *rest)
+    (a, b, c, d), option, workers, feed, *rest, (path, line, name), starts = packed
+    fed = FollowedFeed(*feed) if feed is not None else None
+    begun = tuple((path, at, rate) for path, at, rate in starts)
+    return FollowedLoader((a, b, c, d), option, workers, fed, *rest, (path, line, name), begun)
 
 
 def _event(packed: list[Any]) -> FollowedEvent:
