@@ -68,11 +68,12 @@ class Containers:
         known, region = is_loader(iterable) or self.holds_loader(iterable), self._state.region
         region.named = region.named or (not known and _named_loader(iterable, getattr(node, "iter", node)))
         region.over_batches = region.over_batches or known or region.named
-        if is_loader(iterable) and iterable.origin is not None:  # a library copies its batches
+        loader = iterable.receiver if is_loader(iterable) and iterable.receiver is not None else iterable
+        if loader.kind is Kind.LOADER and loader.origin is not None:  # a library copies its batches
             place = Scope({}, self._state.frame.module)
-            self._state.happen(node, place, forms.BY_LIBRARY, iterable.origin, name=str(iterable.detail))
-        over = getattr(node, "iter", node)
-        if region.up is not None:
+            self._state.happen(node, place, forms.BY_LIBRARY, loader.origin, name=str(loader.detail))
+        over = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node
+        if region.up is not None and isinstance(over, ast.expr):
             start(self._state, iterable, over, region.up, whole=region.kind == "loop")
         self.consume(iterable, node)
 

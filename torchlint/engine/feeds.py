@@ -13,9 +13,9 @@ from torchlint.engine.frames import Made
 from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.state import State
 from torchlint.knowledge.forms import BY_LIBRARY, COPY
-from torchlint.project.followed import ASSUMED, ONCE, FollowedFeed, FollowedLoader, range_of
+from torchlint.project.followed import ASSUMED, ONCE, SELDOM, FollowedFeed, FollowedLoader, range_of
 
-_RATES = ("seldom", ONCE, "epoch", "step")
+_RATES = (SELDOM, ONCE, "epoch", "step")
 
 
 def loaders_of_files(state: State, frequency: Frequency) -> dict[str, list[FollowedLoader]]:

@@ -14,7 +14,7 @@ from torchlint.engine.frequency import Often, Phase
 from torchlint.engine.values import HANDLE, Device, Kind, Value
 from torchlint.knowledge.forms import IN_WORKER, RESTARTED, Form
 from torchlint.knowledge.tensors import DATASET_BASES
-from torchlint.project.followed import ONCE, FollowedEvent, range_of
+from torchlint.project.followed import ONCE, SELDOM, FollowedEvent, range_of
 
 if TYPE_CHECKING:
     from torchlint.engine.frequency import Frequency
@@ -34,6 +34,7 @@ def workers_of(made: Made) -> int | None:
     if given is None:
         return None if OTHERS in made.named else 0
     assumed = given.option is not None and given.option.assumed
+    given = given.items[0] if given.kind is Kind.NUMBER and given.items else given
     known = given.kind is Kind.CONSTANT and type(given.detail) is int and not assumed
     return given.detail if known else None
 
@@ -55,10 +56,10 @@ def persists(made: Made) -> bool | None:
 
 
 def rate(often: Often) -> str:
-    """How often something runs: ``once``, in every ``epoch`` or ``step``, or ``seldom``."""
-    if often.phase is not Phase.NONE:
-        return "seldom" if often.rare or often.option is not None else "step"
-    return "seldom" if often.rare else "epoch" if often.in_loop else ONCE
+    """How often something runs: ``once``, in every ``epoch`` or ``step``, or ``seldom``, as only with an option."""
+    if often.rare or often.option is not None:
+        return SELDOM
+    return "step" if often.phase is not Phase.NONE else "epoch" if often.in_loop else ONCE
 
 
 def starts(every: Iterable[Made], state: State, frequency: Frequency) -> dict[ast.AST, set[tuple[str, int, str]]]:
@@ -86,7 +87,8 @@ def _over(loop: Region) -> ast.AST | None:
 
 def _is_within(made: Made, loop: Region | None, frequency: Frequency) -> bool:
     """Whether a loader is made in a loop, or in a function that is called in one."""
-    return loop in made.region.around() or frequency.of(made.frame, made.frame.root).in_loop
+    own = loop is not None and loop in made.region.around()
+    return own or frequency.of(made.frame, made.frame.root).in_loop
 
 
 # -- for each sample -------------------------------------------------------------------------------

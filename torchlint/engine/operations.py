@@ -62,6 +62,8 @@ def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
     kinds = {left.kind, right.kind}
     if Kind.TENSOR in kinds and not (isinstance(operation, ast.Mult) and left.kind in SEQUENCES):
         return _of_tensors(left, right, operation)
+    if isinstance(operation, ast.Mod) and right.kind is Kind.CONSTANT and right.detail == 1:
+        return Value(Kind.CONSTANT, 0, sure=right.sure, option=right.option)
     if isinstance(operation, ast.Mod) and left.kind in (Kind.NUMBER, Kind.UNKNOWN, Kind.FLAG):
         return Value(Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN, Counted.REMAINDER)
     if kinds <= SEQUENCES:

@@ -25,4 +25,4 @@ def iterator(state: State, iterable: Value, node: ast.expr, *, whole: bool = Fal
     start(state, iterable, node, state.region, whole=whole)
     if iterable.kind is not Kind.LOADER:
         return iterable
-    return Value(Kind.GENERATOR, "loader", element=iterable.element, origin=iterable.origin)
+    return Value(Kind.GENERATOR, "loader", element=iterable.element, receiver=iterable)

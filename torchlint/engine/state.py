@@ -260,7 +260,7 @@ class State:
             and isinstance(value.detail, (int, float))
             and not isinstance(value.detail, bool)
         ):
-            value = Value(Kind.NUMBER, option=value.option) if not value.option else value
+            value = Value(Kind.NUMBER, items=[value]) if not value.option else value
         before = owner.fields.get(name)
         self.stores.append(name)
         if before is value:
@@ -295,8 +295,8 @@ class State:
 
 
 def number(value: Value) -> Value:
-    """A literal number as an argument: functions are followed for any number, but know zero."""
+    """A literal number as an argument: functions are followed for any number, but know zero, and one of the others."""
     plain = isinstance(value.detail, (int, float)) and not isinstance(value.detail, bool)
     if value.kind is not Kind.CONSTANT or not plain or value.option or value.detail == 0:
         return value
-    return Value(Kind.NUMBER)
+    return Value(Kind.NUMBER, items=[value])

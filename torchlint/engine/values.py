@@ -38,7 +38,7 @@ class Kind(Enum):
     DATASET = "dataset"  # of tensors, in `items`
     OPTIMIZER = "optimizer"
     DEVICE = "device"
-    GENERATOR = "generator"  # `target` is its frame
+    GENERATOR = "generator"  # `target` is its frame; `receiver` is the loader of which it is an iterator
     PARTIAL = "partial"
     UNION = "union"  # of `items`, all of which may be called or have attributes
     PARSER = "parser"  # of command-line arguments; `fields` are its options
@@ -127,7 +127,7 @@ class Value:
 
     ``sure`` means that a tensor is known by what makes it, and that a constant cannot be something else. ``rarely`` is
     1 for a condition that holds rarely, -1 for one that rarely does not. ``maybe_none`` adds None to what it may be.
-    ``rank`` is the number of dimensions of a tensor, if that is known.
+    ``rank`` is the number of dimensions of a tensor, if that is known. ``items`` of a number is one that it may be.
     """
 
     __slots__ = (

@@ -136,8 +136,8 @@ class Builtins:
     def _like(self, iterable: Value, element: Value) -> Value:
         """A view of an iterable with other elements: still a loader, still the same generator."""
         if iterable.kind is Kind.GENERATOR:
-            made = iterable.target
-            return Value(Kind.GENERATOR, iterable.detail, element=element, target=made, origin=iterable.origin)
+            made, loader = iterable.target, iterable.receiver
+            return Value(Kind.GENERATOR, iterable.detail, element=element, target=made, receiver=loader)
         if is_loader(iterable) or self._engine.containers.holds_loader(iterable):
             return Value(Kind.LOADER, iterable.detail, element=element, origin=iterable.origin)
         return collection(element)

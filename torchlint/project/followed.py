@@ -38,7 +38,6 @@ BATCHES = ("batch", "pinned", "pageable")  # what events copy
 EVALUATION = "evaluation"
 WITHOUT_MODEL = "batches"  # the phase of a step that neither trains nor calls a model
 NO_TRAINING = ("inference", WITHOUT_MODEL)
-ONCE = "once"
 # The phase of a step in which a whole sequence is decoded or sampled.
 REQUEST = "request"
 # Where the configuration declares the step; before the name of its function, in the way from there.
@@ -93,10 +92,10 @@ class FollowedLoader(NamedTuple):
     ``option`` is the option of the program on which it depends whether it pins its batches. ``workers`` is the number
     of its workers in a normal run, if that is known. ``feed`` is where its batches are copied. ``pins``: whether it
     pins its batches; ``batch`` is what pinning leaves as it is if they are that: the name of a class, or ``array``.
-    ``rate`` is how often it is made: ``once``, ``epoch`` or ``step``. ``persists``: whether its workers outlive an
-    epoch; None if that is not known, or switched off. ``in_memory``: its dataset only indexes tensors. ``decodes`` is
-    what decodes a file for each sample, with path and line. ``starts`` are the lines at which a training begins to
-    iterate over it: path, line, and ``epoch`` for what happens in each of them, or ``once``.
+    ``rate`` is how often it is made: ``once``, ``epoch``, ``step``, or ``seldom``. ``persists``: whether its workers
+    outlive an epoch; None if that is not known, or switched off. ``in_memory``: its dataset only indexes tensors.
+    ``decodes`` is what decodes a file for each sample, with path and line. ``starts`` are the lines at which a training
+    begins to iterate over it: path, line, and how often, in the same words.
     """
 
     place: Range
@@ -113,10 +112,10 @@ class FollowedLoader(NamedTuple):
 
     def with_paths(self, paths: Mapping[str, str]) -> FollowedLoader:
         """The same with the paths of other files in place of their names."""
-        feed, (path, *decodes) = self.feed, self.decodes
+        feed, (path, line, name) = self.feed, self.decodes
         there = feed._replace(path=paths.get(feed.path, feed.path)) if feed is not None else None
-        starts = tuple((paths.get(name, name), line, rate) for name, line, rate in self.starts)
-        return self._replace(feed=there, decodes=(paths.get(path, path), *decodes), starts=starts)
+        starts = tuple((paths.get(file, file), at, rate) for file, at, rate in self.starts)
+        return self._replace(feed=there, decodes=(paths.get(path, path), line, name), starts=starts)
 
 
 _WHEN = {
@@ -270,9 +269,9 @@ class FollowedFile(NamedTuple):
     function, which is assumed to run in every step. ``unusual``: what a normal run does not get to, or only with an
     option that is off by default, with the reason in words. ``loaders``: those that the file makes.
     ``reached``: the lines of the functions that the programs of the project get to; None if there is no program with a
-    step. ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the
-    file was left out. ``often``: how often its code runs, from the outside in; ``repeats``: its loops, and the
-    functions that train. ``content`` is a digest of what was followed: positions mean nothing for another content.
+    step. ``unfollowed`` is what of the file was left out. ``often``: how often its code runs, from the outside in;
+    ``repeats``: its loops, and the functions that train. ``content`` is a digest of what was followed: positions mean
+    nothing for another content.
     """
 
     content: str = ""
@@ -281,7 +280,6 @@ class FollowedFile(NamedTuple):
     unusual: tuple[tuple[Range, str], ...] = ()
     loaders: tuple[FollowedLoader, ...] = ()
     reached: tuple[int, ...] | None = None
-    options: tuple[tuple[str, bool | int | float | str], ...] = ()
     events: tuple[FollowedEvent, ...] = ()
     unfollowed: Unfollowed = Unfollowed()
     often: tuple[FollowedOften, ...] = ()
@@ -289,7 +287,7 @@ class FollowedFile(NamedTuple):
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        known = (self.tensors, self.steps, self.unusual, self.loaders, self.options, self.events, self.often)
+        known = (self.tensors, self.steps, self.unusual, self.loaders, self.events, self.often)
         return self.reached is not None or any(known) or self.unfollowed != Unfollowed()
 
     @property
@@ -352,7 +350,6 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
         tuple(loader._replace(place=there(loader.place)) for loader in known.loaders if moves(loader.place)),
         tuple(line for old in known.reached if (line := lines.get(old))) if known.reached is not None else None,
-        known.options,
         tuple(
             event.at_lines(there(event.place), lines)
             for event in known.events

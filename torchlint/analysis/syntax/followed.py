@@ -64,7 +64,6 @@ class FollowedNodes:
         self._steps = {step.line: step for step in known.steps}
         self._often, self._starts = _flat(known.often)
         self._repeats = {each.place: each for each in known.repeats}
-        self.options = known.options  # of programs, that the configuration gives values
 
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""

@@ -74,7 +74,7 @@ class LoaderRestartedInLoop(Rule):
     def makes(self, loader: Loader) -> None:
         """Check a loader with workers that is constructed again and again, with the same arguments."""
         known = self.module.followed.loader(loader.call)
-        if known is None or known.rate not in ("step", "epoch") or known.workers == 0 or not loader.has_workers:
+        if known is None or known.rate not in ("step", "epoch") or known.workers == 0:
             return
         if known.rate == "epoch" and not known.persists:
             return  # without persistent workers, a loader starts them in every epoch anyway

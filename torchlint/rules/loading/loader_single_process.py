@@ -8,6 +8,7 @@ from torchlint import on
 from torchlint.knowledge.loaders import LOADER
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.prefilter import concepts
+from torchlint.project.followed import SELDOM
 from torchlint.rule import Rule
 from torchlint.text.cells import in_words
 
@@ -33,7 +34,7 @@ class LoaderSingleProcess(Rule):
         if loader.name != LOADER or loader.derived or known is None or known.workers != 0 or not known.starts:
             return
         path, line, name = known.decodes
-        if not name or self.module.in_test(loader.call):
+        if not name or known.rate == SELDOM or self.module.in_test(loader.call):
             return
         here = path == self.module.path.replace("\\", "/")
         where = f"on {in_words(self.module.text, [line])}" if here else f"in {path}, line {line}"

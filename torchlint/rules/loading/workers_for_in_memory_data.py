@@ -8,6 +8,7 @@ from torchlint import on
 from torchlint.knowledge.loaders import LOADER
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifiers
+from torchlint.project.followed import SELDOM
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class WorkersForInMemoryData(Rule):
         known = self.module.followed.loader(loader.call)
         if loader.name != LOADER or loader.derived or known is None or not known.in_memory or not known.workers:
             return
-        if self.module.in_test(loader.call):
+        if known.rate == SELDOM or self.module.in_test(loader.call):
             return
         what = "a worker process collects" if known.workers == 1 else f"{known.workers} worker processes collect"
         self.report(

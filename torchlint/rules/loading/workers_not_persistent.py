@@ -9,6 +9,7 @@ from torchlint.knowledge.loaders import LOADER
 from torchlint.model import Evidence, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
+from torchlint.project.followed import SELDOM
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class WorkersNotPersistent(Rule):
         if loader.name != LOADER or loader.derived or known is None or not known.workers or known.persists is not False:
             return
         starts = [(path, line) for path, line, rate in known.starts if rate == "epoch"]
-        if not starts or known.in_memory or self.module.in_test(loader.call):
+        if not starts or known.rate == SELDOM or known.in_memory or self.module.in_test(loader.call):
             return  # TL403 has better advice for data in memory
         from torchlint.rules.loading._changes import changes
         from torchlint.rules.loading._fixes import persistent_workers
@@ -59,6 +60,6 @@ class WorkersNotPersistent(Rule):
         )
 
     def _value(self, loader: Loader) -> str:
-        given = next(iter(loader.arguments("num_workers")), None)
-        sure = given is None or self.module.value(given).known
-        return "True" if sure else f"{self.module.code(given)} > 0"
+        given = loader.arguments("num_workers")
+        sure = not given or self.module.value(given[0]).known
+        return "True" if sure else f"{self.module.code(given[0])} > 0"

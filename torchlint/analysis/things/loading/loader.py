@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import literal
-from torchlint.analysis.things.options import Options
-from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.mappings import Mappings
 from torchlint.knowledge import loaders as known
 
@@ -35,24 +33,9 @@ class Loader:
         return self._arguments.get(parameter, [])
 
     @property
-    def has_workers(self) -> bool:
-        """Whether the loader may have worker processes: ``num_workers`` is given, and not 0 unless changed."""
-        return any(not self._is_zero(value) for value in self.arguments("num_workers"))
-
-    @property
     def default_collation(self) -> bool:
         """Whether no ``collate_fn`` is given, so that batches are new tensors in standard containers."""
         return not self.opaque and all(literal(value) is None for value in self.arguments("collate_fn"))
-
-    # -- arguments ---------------------------------------------------------------------------------
-
-    def _is_zero(self, node: cst.BaseExpression) -> bool:
-        value = self._module.value(node)
-        return (value.kind is Kind.SCALAR and value.literal == "0") or self.option(node)[1] == 0
-
-    def option(self, node: cst.BaseExpression) -> tuple[str, object]:
-        """The option of the program that an argument is, and its value in a normal run; ``...`` for any other one."""
-        return self._module.shared(Options).of(node) if literal(node) is ... else ("", ...)
 
 
 class DataLoaders:
