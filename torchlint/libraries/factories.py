@@ -90,7 +90,7 @@ class Factories:
     def data_origin(self, given: Arguments, data: Value, *, read: bool = False) -> Origin:
         """Where the data of a tensor come from; for types of tensors, numbers are sizes."""
         sized = given.name in TYPES and data.kind in _NUMBERS
-        kind = "read" if read else "batch" if data.is_batch else "made" if sized else content_of(data)
+        kind = "read" if read else "batch" if data.is_batch else "made" if sized else content_of(data, given.node)
         return data.origin or read_among([data]) or self._state.origin(kind, given.node)
 
 
