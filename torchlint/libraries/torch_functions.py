@@ -245,8 +245,7 @@ class TorchFunctions:
             return self._factories.made(record, given)
         if record.about_storage or (given.name.startswith("is_") and record.waits is None):
             return FLAG
-        state, node = self._state, given.node
-        device = device_of(given.all)
+        state, device = self._state, device_of(given.all)
         if record.made:
             return self._like(record, given, device or Device.UNKNOWN)
         if device is Device.ACCELERATOR or (device is Device.UNKNOWN and not state.worker):

@@ -42,7 +42,7 @@ class GeneratedData(NamedTuple):
 
 
 def makers(module: SourceModule, copy: cst.BaseExpression) -> Iterator[cst.Call]:
-    """The calls that make what an expression copies: this one, or those of the chain or variable that it begins with."""
+    """The calls that make what an expression copies: this one, or those of its chain or variable."""
     node: cst.BaseExpression | None = copy
     while isinstance(node, cst.Call):
         yield node
@@ -125,7 +125,9 @@ class Factories:
         """The range of ``range(n)``, ``list(range(n))`` or ``[i for i in range(n)]``, or None."""
         if isinstance(data, cst.ListComp):
             data = data.for_in.iter if _lists(data) else data
-        elif isinstance(data, cst.Call) and self._module.qualified(data.func) == "builtins.list" and len(data.args) == 1:
+        elif (
+            isinstance(data, cst.Call) and self._module.qualified(data.func) == "builtins.list" and len(data.args) == 1
+        ):
             data = data.args[0].value
         ranges = isinstance(data, cst.Call) and self._module.qualified(data.func) == "builtins.range"
         return data if ranges else None  # type: ignore[return-value]

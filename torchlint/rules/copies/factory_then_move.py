@@ -45,7 +45,7 @@ class FactoryThenMove(Rule):
             return  # copied once, which costs too little for a change that may matter
         self.report(
             found.move.call,
-            f"`{found.name}` creates a tensor on the CPU, which is then copied to the device: create it there with `device=`",
+            f"`{found.name}` creates a tensor on the CPU, which is then copied: create it on the device with `device=`",
             evidence=[self.module.evidence(node, "created on the CPU here")] if found.move.in_variable else [],
             severity=Severity.INFO,
             fix=fix,

@@ -6,7 +6,17 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.groups import PREVIEW, group_of
-from torchlint.knowledge.forms import ASYNCHRONOUS, BLOCKING, COPY, EARLY, GENERATED, PAGEABLE, READ_EARLY, WRITTEN_EARLY, Form
+from torchlint.knowledge.forms import (
+    ASYNCHRONOUS,
+    BLOCKING,
+    COPY,
+    EARLY,
+    GENERATED,
+    PAGEABLE,
+    READ_EARLY,
+    WRITTEN_EARLY,
+    Form,
+)
 from torchlint.model import Evidence, Finding, Fix, Heat, Severity, Span
 from torchlint.project.followed import ASSUMED, HOT, ONCE, SAME, SELDOM, FollowedEvent, Range, hot_root, made_by
 from torchlint.run.linting.repairs import repair, unpinned
