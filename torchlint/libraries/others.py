@@ -80,8 +80,13 @@ class Others:
         return self._computed(top, given)
 
     def _computed(self, top: str, given: Arguments) -> Value:
-        """A function of which nothing is known: what it makes of tensors of the device is probably there, too."""
+        """A function of which nothing is known: what it makes of tensors of the device is probably there, too.
+
+        Where nothing uses its result, it writes to what it gets.
+        """
         device = device_of(given.all)
+        for value in given.all if given.node is self._state.discarded else ():
+            self._state.involve(value)
         if top in known.TENSOR_LIBRARIES and device is not None:
             return tensor(device)
         return tensor(Device.ACCELERATOR, sure=False) if device is Device.ACCELERATOR else UNKNOWN

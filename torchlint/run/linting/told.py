@@ -6,7 +6,17 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from torchlint.groups import PREVIEW, group_of
-from torchlint.knowledge.forms import ASYNCHRONOUS, COPY, EARLY, PAGEABLE, READ_EARLY, WRITTEN_EARLY, Form
+from torchlint.knowledge.forms import (
+    ASYNCHRONOUS,
+    BLOCKING,
+    COPY,
+    EARLY,
+    GENERATED,
+    PAGEABLE,
+    READ_EARLY,
+    WRITTEN_EARLY,
+    Form,
+)
 from torchlint.model import Evidence, Finding, Fix, Heat, Severity, Span
 from torchlint.project.followed import ASSUMED, HOT, ONCE, SAME, SELDOM, FollowedEvent, Range, hot_root, made_by
 from torchlint.run.linting.repairs import repair, unpinned
@@ -154,7 +164,8 @@ def is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) ->
     with the second, and they happen equally often.
     """
     # Each has a repair of its own.
-    apart = other.origin in ("pinned", SAME) and one.statement != other.statement
+    made = other.form == BLOCKING.key and other.origin in GENERATED
+    apart = (made or other.origin in ("pinned", SAME)) and one.statement != other.statement
     apart = apart or SAME in {one.origin, other.origin} != {SAME}
     alone = other.is_round_trip or other.form in _OTHER or apart
     if _only_seen(one) or _only_seen(other) or alone or _how_often(one) != _how_often(other):
