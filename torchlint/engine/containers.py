@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from torchlint.engine.chosen import declared
 from torchlint.engine.frames import Scope
 from torchlint.engine.origins import chosen, is_own, one_of, overwrite, read_among
 from torchlint.engine.parts import (
@@ -188,7 +189,7 @@ class Containers:
     def _plain_item(self, owner: Value, index: Value | None) -> Value:
         kind = owner.kind
         if kind is Kind.DICT:
-            return field_at(owner, index)
+            return field_at(owner, index, self._engine.program.said)
         if kind is Kind.TUPLE:
             place = index.detail if index is not None and index.kind is Kind.CONSTANT else None
             if isinstance(place, int) and -len(owner.items) <= place < len(owner.items):
@@ -202,7 +203,10 @@ class Containers:
             return NUMBER if index is not None else owner
         if kind in (Kind.ARRAY, Kind.LIBRARY_MODULE, Kind.TEXT):
             return owner
-        return ELEMENT if kind is Kind.UNKNOWN and owner.is_batch else UNKNOWN
+        if kind is Kind.UNKNOWN and owner.is_batch:
+            return ELEMENT
+        name = index.detail if index is not None and index.is_text else None
+        return declared(name, self._engine.program) or UNKNOWN
 
     def unpacked(self, value: Value, place: int) -> Value:
         """An element of what is unpacked."""
@@ -275,6 +279,8 @@ class Containers:
             self._state.patches.append((f"{owner.detail}.{name}", value.target))
 
     def _assign_item(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
+        if index.is_text:
+            self._state.note_key(index.detail)
         if owner.kind is Kind.DICT:
             if index.kind is Kind.CONSTANT and isinstance(index.detail, (str, int)):
                 owner.fields[index.detail] = value

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torchlint.program.modules import Module
 
 TRAINING = "training"  # the attribute of a module that says in which mode it is
+CHOICE = "choice"  # the kind of regions in which something is called that only an option chooses
 NO_GRADIENTS = "no_grad"  # the kind of regions within which autograd may be off
 
 
@@ -45,6 +46,10 @@ class Region:
         while region is not None:
             yield region
             region = region.up
+
+    def options(self) -> Iterator[str]:
+        """The options without which a normal run does not get there in its frame, the innermost first."""
+        return (region.option for region in self.around() if region.option)
 
     @property
     def is_quiet(self) -> bool:
@@ -133,10 +138,11 @@ class Object:
 class Class:
     """A class of the project."""
 
-    __slots__ = ("created", "fields", "lineage", "node", "scope")
+    __slots__ = ("created", "fields", "lineage", "name", "node", "scope")
 
     def __init__(self, node: ast.ClassDef, scope: Scope) -> None:
         self.node, self.scope = node, scope
+        self.name = node.name
         self.fields: dict[str, Value] = {}
         self.lineage: tuple[tuple[Class, ...], frozenset[str]] | None = None
         self.created = 0  # objects
@@ -209,6 +215,7 @@ class Frame:
         self.quiet = False  # autograd may be off
         self.in_model = False  # a method of a module, or in its forward pass
         # The evaluation
+        self.kinds: tuple[Hashable, ...] = ()  # of its arguments
         self.given: dict[str, Value] = {}  # its joined arguments, if that something calls it is assumed
         self.widened = False  # since it was followed last
         self.result: Value | None = None
@@ -220,6 +227,7 @@ class Frame:
         self.writes: dict[tuple[Object, str], Value] = {}
         self.seen: set[tuple[Object, str]] = set()
         self.valid_at = -1
+        self.option: str | None = None  # without which a normal run does not get to where it was followed from
         self.grows = False  # something in it or in what it calls, perhaps in several loops
 
 

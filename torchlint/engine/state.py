@@ -53,6 +53,7 @@ class State:
         self.evaluated: frozenset[str] | None = None  # in evaluation mode, as written; None if nothing set the mode
         self.default_device: Device | None = None  # of tensors, in `with torch.device(..)`
         self.depth = 0  # calls
+        self.called_with: str | None = None  # the option without which nothing calls the frame
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
@@ -72,6 +73,7 @@ class State:
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
         self.stores: list[str] = []  # the fields that were set, one after the other
+        self.stored: dict[object, set[str | None]] = defaultdict(set)  # keys, with the options without which none is
         self.rounds: Rounds = ()  # of the loops that are being followed
         self.joined: set[ast.AST] = set()  # calls that have joined tensors in this round
         self.grown: dict[ast.AST, set[ast.AST]] = defaultdict(set)  # those whose results grow, with the loops
@@ -104,6 +106,11 @@ class State:
             (self.frame, self.region), self.limit = saved[:2], self.total
 
     # -- where -------------------------------------------------------------------------------------
+
+    @property
+    def option(self) -> str | None:
+        """The option without which a normal run does not get here."""
+        return next(self.region.options(), self.called_with)
 
     @contextmanager
     def at(self, frame: Frame, region: Region | None = None) -> Iterator[None]:
@@ -209,6 +216,10 @@ class State:
             self.happen(node, scope, GROWN, self.origin("kept", node) if self.in_model else None, name=name)
         self.joined.add(node)
         return found.joined({**calls, node: self.rounds})
+
+    def note_key(self, key: object) -> None:
+        """Record that something is stored under a text."""
+        self.stored[key].add(self.option)
 
     def involve(self, value: Value) -> None:
         """The host uses content that the program has made, or writes data into it: it is not only copied."""

@@ -113,13 +113,14 @@ class Option(NamedTuple):
 
     ``name`` is the option without which that differs; with a space in it, it says in words how a run differs.
     ``given``: the configuration gives the option its value, and not the program by default. ``assumed``: a parameter of
-    a function that nothing is known to call.
+    a function that nothing is known to call. ``others`` are other values that scripts and option files give it.
     """
 
     name: str
     on: bool | None
     given: bool = False
     assumed: bool = False
+    others: frozenset[str] = frozenset()
 
 
 class Value:
@@ -183,6 +184,10 @@ class Value:
     def assumed(self) -> Value:
         """This option as a parameter of a function that nothing is known to call."""
         return self._copy(option=self.option._replace(assumed=True) if self.option is not None else None)
+
+    def only(self, option: Option) -> Value:
+        """This class or function, which is chosen only with an option."""
+        return self._copy(option=option)
 
     def joined(self, calls: dict[Any, Any]) -> Value:
         """This tensor, of parts that calls have joined."""

@@ -6,7 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.chosen import among
 from torchlint.engine.containers import ANY_FIELD, is_loader
+from torchlint.engine.device_names import name_of
 from torchlint.engine.frames import Class, Scope
 from torchlint.engine.paths import path_of
 from torchlint.engine.started import iterator
@@ -76,7 +78,7 @@ class Builtins:
 
     def _text(self, given: Arguments) -> Value:
         self._state.reads(given.get(0), given.node, given.scope, forms.READ_FUNCTION, given.name)
-        return TEXT
+        return name_of(given.get(0)) if given.get(0).kind is Kind.DEVICE else TEXT
 
     def _round(self, given: Arguments) -> Value:
         return given.get(0) if given.get(0).kind is Kind.TENSOR else NUMBER
@@ -198,8 +200,8 @@ class Builtins:
         code = given.get(0)
         if code.kind is Kind.CONSTANT and isinstance(code.detail, str):
             return given.scope.get(code.detail) or UNKNOWN
-        classes = [value for value in given.scope.module.names.values() if value.kind is Kind.CLASS]
-        return join_all(classes[:_CHOICES])
+        classes = [(name, v) for name, v in given.scope.module.names.items() if v.kind is Kind.CLASS]
+        return join_all(among(dict(classes[:_CHOICES]), code, self._engine.program.said))
 
     def _super(self, given: Arguments) -> Value:
         explicit = given.get(0)

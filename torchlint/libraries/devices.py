@@ -28,7 +28,7 @@ class Devices:
 
     def named(self, value: Value) -> Device | None:
         """The device that a value names; None if it names none."""
-        if value.kind is Kind.DEVICE:
+        if value.kind in (Kind.DEVICE, Kind.TEXT) and value.device is not None:
             return value.device
         if value.kind is Kind.CONSTANT and isinstance(value.detail, str):
             name = value.detail.partition(":")[0]

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from torchlint.catalogue.views import CASTS, SHARING
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
+from torchlint.engine.chosen import among, declared
 from torchlint.engine.containers import ANY_FIELD, BATCHES, forget_options
+from torchlint.engine.device_names import is_named
 from torchlint.engine.origins import chosen, read_among
 from torchlint.engine.paths import filled, path_of
 from torchlint.engine.started import iterator
@@ -98,8 +100,9 @@ class Things:
             return Value(Kind.DICT, fields=dict(owner.fields), element=owner.element)
         return UNKNOWN
 
-    def _any_value(self, owner: Value) -> Value:
-        values = [*owner.fields.values(), *([owner.element] if owner.element is not None else [])]
+    def _any_value(self, owner: Value, name: Value | None = None) -> Value:
+        fields = among(owner.fields, name, self._engine.program.said) if name is not None else owner.fields.values()
+        values = [*fields, *([owner.element] if owner.element is not None else [])]
         return join_all(values) if values else ELEMENT if owner.is_batch else UNKNOWN
 
     def _is_known(self, owner: Value) -> bool:
@@ -124,7 +127,7 @@ class Things:
         if known_ and name.detail in owner.fields:
             return owner.fields[name.detail]
         if not known_ and owner.fields:
-            return self._any_value(owner)
+            return self._any_value(owner, name)
         if owner.element is not None:
             return owner.element
         return default or (NONE if known_ and owner.detail is None else UNKNOWN)
@@ -161,6 +164,9 @@ class Things:
             return given.receiver
         if given.name in ("split", "rsplit", "splitlines"):
             return collection(TEXT)
+        same = is_named(given.receiver, given.get(0)) if given.name == "startswith" else None
+        if same is not None:
+            return constant(same)
         return FLAG if given.name in ("startswith", "endswith", "isdigit") else TEXT
 
     def _constant(self, given: Arguments) -> Value:
@@ -297,6 +303,10 @@ class Things:
             return owner
         if given.name == "item":
             return NUMBER
+        if given.name in ("get", "pop") and given.get(0).is_text and not owner.is_batch:
+            told = declared(given.get(0).detail, self._engine.program)
+            if told is not None:
+                return told
         if given.name in ("items", "values"):
             part = ELEMENT if owner.is_batch else UNKNOWN
             return collection(sequence([TEXT, part]) if given.name == "items" else part)

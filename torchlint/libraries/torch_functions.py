@@ -61,7 +61,7 @@ class TorchFunctions:
             for value in given.all:
                 self._state.alter(value, lasting=True)
             return Value(Kind.OPTIMIZER, name)
-        if dotted.startswith(("torch.nn.utils", "torch.nn.functional")):
+        if dotted.startswith(("torch.nn.utils", "torch.nn.functional")) and "._" not in dotted:
             return self._functional(given)
         for prefix, method in _NAMESPACES:
             if dotted.startswith(prefix):
