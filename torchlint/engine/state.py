@@ -72,6 +72,7 @@ class State:
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
+        self.foreign: set[ast.AST] = set()  # what makes content that functions outside of the project write to
         self.stores: list[str] = []  # the fields that were set, one after the other
         self.stored: dict[object, set[str | None]] = defaultdict(set)  # keys, with the options without which none is
         self.rounds: Rounds = ()  # of the loops that are being followed

@@ -22,4 +22,3 @@ ARRAY_FACTORIES = frozenset(name for name in TORCH_FACTORIES if ".random." not i
     f"numpy.{name}" for name in "logspace tri zeros_like ones_like full_like empty_like".split()
 )
 ARRAY_NAMES = frozenset(name.rpartition(".")[2] for name in (*TORCH_FACTORIES, *ARRAY_FACTORIES, "choice"))
-GENERATORS = GENERATING | ARRAY_FACTORIES

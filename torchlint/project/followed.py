@@ -45,6 +45,7 @@ HOT = "hot "
 # Phases of what is reported wherever it stands, and is in no step, or seldom.
 ONCE, SELDOM = "once", "seldom"
 UNCALLED = "in programs that call this"  # the option without which nothing is known to get there
+FOREIGN = "foreign"  # the origin of what a function outside of the project has written on the host
 SAME = "same"  # the origin of what a step copies that is the same as in the step before
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 # Origins of what a program makes itself on the host: see :class:`torchlint.engine.values.Origin`.
@@ -136,7 +137,8 @@ class FollowedEvent(NamedTuple):
     or empty. ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``,
     what the host has ``computed`` of one, an ``array``, what was ``read`` before, what the step itself has made, as
     :class:`torchlint.engine.values.Origin` names it, or made before (``constant``; ``same`` if it is what the step
-    before has copied); a tensor that grows is ``kept`` by a model, the ``result`` of a loop, or ``other``.
+    before has copied), or what a ``foreign`` function has written; a tensor that grows is ``kept`` by a model, the
+    ``result`` of a loop, or ``other``.
     ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
     :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and ``use`` what
     becomes of a value that is read: a ``test``, a ``check`` that it is finite, a test whether to ``stop``, what is
@@ -167,7 +169,7 @@ class FollowedEvent(NamedTuple):
         if self.form.startswith("growth"):
             return self.is_in_steps and self.phase in (SAMPLING, HOT) and self.origin == "kept"
         costs = self._costs_inference if self.phase in ("inference", EVALUATION) else True
-        needed = self.use in (_MEANT if self.phase == SAMPLING else _NEEDED)
+        needed = self.use in (_MEANT if self.phase == SAMPLING else _NEEDED) or self.origin == FOREIGN
         return self.seen or (self.is_in_steps and costs and not needed)
 
     @property

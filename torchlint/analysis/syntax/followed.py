@@ -71,11 +71,7 @@ class FollowedNodes:
 
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
-        return self._reached is None or self.reaches(function)
-
-    def reaches(self, function: cst.FunctionDef) -> bool:
-        """Whether the programs of the project are known to get to a function."""
-        return self._positions().lines_of(function)[0] in (self._reached or ())
+        return self._reached is None or self._positions().lines_of(function)[0] in self._reached
 
     def beside(self, node: cst.CSTNode, form: str) -> list[FollowedEvent]:
         """What happens in this form in an expression and in the others of its statement; nothing if not in itself."""

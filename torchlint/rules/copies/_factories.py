@@ -9,7 +9,6 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import keyword, literal, may_call, positional, receiver
 from torchlint.analysis.things.move import VARIABLE_WRAPPERS, FirstMove, Moves
-from torchlint.analysis.values.content import in_device_context
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.catalogue.views import CONSTRUCTORS, GENERATING, READING
 from torchlint.knowledge import factories as known
@@ -86,7 +85,7 @@ class Factories:
 
     def on_cpu(self, call: cst.Call) -> bool:
         """Whether the tensor is certainly created on the CPU."""
-        if self._module.sets_default_device or in_device_context(self._module.evaluator, call):
+        if self._module.sets_default_device or self._is_in_device_context(call):
             return False
         if self._module.value(call).accelerated:
             return False  # another file sets the default device
@@ -94,6 +93,11 @@ class Factories:
             like = self._module.value(positional(call, 0))
             return like.kind is Kind.TENSOR and like.device is Device.CPU
         return not any(self._may_be_on_device(arg.value) for arg in call.args)
+
+    def _is_in_device_context(self, node: cst.CSTNode) -> bool:
+        """Whether a node is inside ``with torch.device(..):`` or ``with device:``."""
+        blocks = (around for around in self._module.ancestors(node) if isinstance(around, cst.With))
+        return any(self._module.value(item.item).kind is Kind.DEVICE for block in blocks for item in block.items)
 
     def _may_be_on_device(self, argument: cst.BaseExpression) -> bool:
         """Whether an argument is a tensor on the device, as in ``torch.normal(mean, std)``."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.catalogue.views import GENERATING
-from torchlint.knowledge.factories import GENERATORS
 from torchlint.model import Fix, Recipe, Safety, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import of_library
@@ -22,7 +21,7 @@ class FactoryThenMove(Rule):
     summary = "A tensor is created on the CPU only to be moved to a device"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, concepts.MOVE, of_library(GENERATORS))
+    needs = (concepts.TORCH, concepts.MOVE, of_library(GENERATING))
     layout = False
     about_steps = True
     recipe = Recipe("born-on-host", "finding", "a tensor created on the host is copied to the device", least=2)

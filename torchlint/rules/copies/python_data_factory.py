@@ -31,8 +31,8 @@ class PythonDataFactory(Rule):
     def check(self, node: cst.Call) -> None:
         from torchlint.rules.copies._factories import Factories, happens_once
 
-        found = self.module.shared(Factories).generated(node)
-        if found is None or not happens_once(self.module, node):
+        found, span = self.module.shared(Factories).generated(node), self.module.span(node)
+        if found is None or span.line != span.end_line or not happens_once(self.module, node):
             return
 
         from torchlint.rules.copies._generated_fixes import made_by_torch

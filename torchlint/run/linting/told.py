@@ -12,6 +12,7 @@ from torchlint.knowledge.forms import (
     COPY,
     EARLY,
     GENERATED,
+    HOST_DATA,
     PAGEABLE,
     READ_EARLY,
     WRITTEN_EARLY,
@@ -164,7 +165,7 @@ def is_behind(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) ->
     with the second, and they happen equally often.
     """
     # Each has a repair of its own.
-    made = other.form == BLOCKING.key and other.origin in GENERATED
+    made = other.form in _MADE and other.origin in GENERATED
     apart = (made or other.origin in ("pinned", SAME)) and one.statement != other.statement
     apart = apart or SAME in {one.origin, other.origin} != {SAME}
     alone = other.is_round_trip or other.form in _OTHER or apart
@@ -194,6 +195,7 @@ def _way(event: FollowedEvent, path: str, lines: Sequence[str]) -> Iterator[Evid
         yield Evidence(line, column, _OTHER.get(event.form, "the value is copied the other way here"))
 
 
+_MADE = (BLOCKING.key, HOST_DATA.key)
 _OTHER = {
     PAGEABLE.key: "this is not pinned",
     READ_EARLY.key: "reads the copy",
