@@ -10,7 +10,7 @@ import pytest
 
 from tests.growth import calls, is_even
 from torchlint.config.config import Config
-from torchlint.knowledge.heat import LOADER_WORDS, OPTIMIZER_NAMES, OPTIMIZER_WORDS
+from torchlint.knowledge.heat import OPTIMIZER_NAMES, OPTIMIZER_WORDS
 from torchlint.prefilter.concepts import STEPS as STEP_CONCEPT
 from torchlint.prefilter.text_index import TextIndex
 from torchlint.run.session import plan
@@ -224,7 +224,7 @@ STEPS = {
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (LOADER_WORDS, "for x in train_{}: f(x)\n"),
+        (("loader", "dataloaders", "data_iter", "train_iter", "prefetcher", "dl"), "for x in train_{}: f(x)\n"),
         ((*OPTIMIZER_WORDS, *OPTIMIZER_NAMES), "self.{}.step()\n"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS
 from torchlint.engine.conditions import truth
-from torchlint.engine.frames import Frame, Made, Region
+from torchlint.engine.frames import Frame, Made, Region, callees
 from torchlint.engine.frequency import Often, Phase
 from torchlint.engine.values import HANDLE, Device, Kind, Value
 from torchlint.knowledge.forms import IN_WORKER, RESTARTED, Form
@@ -62,10 +62,10 @@ def rate(often: Often) -> str:
     return "step" if often.phase is not Phase.NONE else "epoch" if often.in_loop else ONCE
 
 
-def starts(every: Iterable[Made], state: State, frequency: Frequency) -> dict[ast.AST, set[tuple[str, int, str]]]:
+def starts(loaders: Iterable[Made], state: State, frequency: Frequency) -> dict[ast.AST, set[tuple[str, int, str]]]:
     """The lines at which a training begins to iterate over the loaders that calls have made, and how often."""
     made: dict[ast.AST, list[Made]] = defaultdict(list)
-    for each in every:
+    for each in loaders:
         made[each.node].append(each)
     found: dict[ast.AST, set[tuple[str, int, str]]] = defaultdict(set)
     for (node, region), started in state.starts.items():
@@ -75,8 +75,9 @@ def starts(every: Iterable[Made], state: State, frequency: Frequency) -> dict[as
         if not steps and (started.whole or loop is None or not loop.backward):
             continue
         often = rate(frequency.of(started.frame, region))
+        around, called = _around(started.frame, region, frequency)
         for loader in started.loaders:
-            if not any(_is_within(one, loop, frequency) for one in made.get(loader, ())):
+            if not any(one.frame in called or _is_in(one.region, around) for one in made.get(loader, ())):
                 found[loader].add((started.frame.module.path, node.lineno, often))
     return found
 
@@ -85,10 +86,20 @@ def _over(loop: Region) -> ast.AST | None:
     return getattr(loop.node, "iter", loop.node)
 
 
-def _is_within(made: Made, loop: Region | None, frequency: Frequency) -> bool:
-    """Whether a loader is made in a loop, or in a function that is called in one."""
-    own = loop is not None and loop in made.region.around()
-    return own or frequency.of(made.frame, made.frame.root).in_loop
+def _is_in(region: Region, loop: Region | None) -> bool:
+    return loop is not None and loop in region.around()
+
+
+def _around(frame: Frame, region: Region, frequency: Frequency) -> tuple[Region | None, set[Frame]]:
+    """The innermost loop around a region, also around calls of its function, and what is called in there."""
+    seen: set[Frame] = set()
+    loop = region.loop()
+    while loop is None and frame not in seen and frame in frequency.reached_by:
+        seen.add(frame)
+        frame, region, _ = frequency.reached_by[frame]
+        loop = region.loop()
+    inner = (call.callee for call in frame.calls if _is_in(call.region, loop))
+    return loop, callees(inner)
 
 
 # -- for each sample -------------------------------------------------------------------------------

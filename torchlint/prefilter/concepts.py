@@ -53,7 +53,7 @@ ON_ACCELERATOR = any_of(
 # accelerator, as a file may do with what others give it.
 TORCH = any_of(identifiers(*sorted(TORCH_LIBRARIES | FRAMEWORKS_OF_TORCH)), ON_ACCELERATOR)
 COLLATE = identifier_parts("collate")
-# Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
+# Names of loaders, and `next`.
 LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher", "dl "), identifiers("next"))
 # Some code in the file may make a training step or iterate over batches.
 STEPS = any_of(

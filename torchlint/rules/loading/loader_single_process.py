@@ -23,7 +23,7 @@ class LoaderSingleProcess(Rule):
     severity = Severity.INFO
     group = "advice"
     default = False
-    needs = (concepts.STEPS, concepts.ON_ACCELERATOR)
+    needs = (concepts.STEPS,)
     layout = False
     recipe = Recipe("loader-waits", "finding", "the program waits at least a millisecond for each batch")
 
