@@ -26,7 +26,7 @@ from torchlint.text.line_ends import line_ends
 
 HEAD = "import numpy as np\nimport torch\n"
 BENCHMARK = "torch.backends.cudnn.benchmark = True\n"
-MOVE = "torch.zeros(3).to(device)"  # TL104
+MOVE = "torch.zeros(3).to(x.device)"  # TL104
 COMMENT = "# torchlint: ignore[TL104] existing code"
 EVERYTHING = ("--select", "ALL", "--preview", "--fail-on", "info", "--isolated", "--no-cache")
 
@@ -130,7 +130,7 @@ def test_a_rule_is_added_to_a_list_that_is_there_already() -> None:
 
 
 def test_findings_of_several_rules_on_a_line_share_a_comment_and_one_is_enough_for_a_statement() -> None:
-    lines = ["y = (", "    x.cpu().clamp(0, 1).to(device), torch.zeros(3).to(device),", f"    {MOVE},", ")"]
+    lines = ["y = (", "    x.cpu().clamp(0, 1).to(device), torch.zeros(3).to(x.device),", f"    {MOVE},", ")"]
     after = ignored(in_function(*lines))
     assert after == in_function(lines[0], f"{lines[1]}  # torchlint: ignore[TL104, TL201] existing code", *lines[2:])
 

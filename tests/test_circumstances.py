@@ -54,6 +54,7 @@ def step(*lines: str, signature: str = "model, loader, optimizer", after: str = 
         ("args.log_norms", "only with `--log-norms`"),
         ("args.clip is not None", "only with `--clip`"),
         ("args.log_norms and loss.dim() == 0", "only with `--log-norms`"),
+        ("args.mode == 'slow'", "only with `--mode slow`"),
     ],
 )
 def test_what_an_option_switches_on_that_is_off_is_an_info(condition: str, words: str) -> None:
@@ -66,7 +67,6 @@ def test_what_an_option_switches_on_that_is_off_is_an_info(condition: str, words
         "args.use_gpu",
         "not args.quiet",
         "args.mode == 'fast'",
-        "args.mode == 'slow'",  # a word chooses what a program does, and none is more usual than another
         "args.every",
         "args.log_norms or x.any_condition",
         "other",

@@ -254,7 +254,11 @@ def test_nested_fixes_are_made_in_several_rounds_and_counted() -> None:
 
 def test_what_needs_unsafe_fixes_is_counted() -> None:
     _, run = fix_text(
-        b"import torch\ndef f(d):\n    return torch.randn(3).to(d.device)\n", "x.py", everything(), Safety.SAFE
+        b"import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+        b"        return x + torch.randn(3).to(x.device)\n",
+        "x.py",
+        everything(),
+        Safety.SAFE,
     )
     assert run.repairs is not None
     assert (len(run.repairs.fixed), run.repairs.unsafe, run.repairs.skipped) == (0, 1, ())

@@ -34,7 +34,7 @@ PAIRS = [
     ("TL105", "torch.tensor(1, dtype=x.dtype, device='cuda')", "torch.tensor(300, dtype=x.dtype, device='cuda')"),
     ("TL105", "torch.tensor(i, dtype=torch.float32, device='cuda')", "torch.tensor(i, dtype=x.dtype, device='cuda')"),
     ("TL103", "torch.from_numpy(np.ones(count)).cuda()", "torch.from_numpy(np.ones(x.shape)).cuda()"),
-    ("TL103", "torch.tensor(np.zeros((count, 3)))", "torch.tensor(np.zeros((n, 3)))"),
+    ("TL103", "torch.tensor(np.zeros((count, 3))).cuda()", "torch.tensor(np.zeros((n, 3))).cuda()"),
     ("TL101", "torch.tensor(np.stack(frames))", "torch.tensor(np.asarray(frames[0]) * 2)"),
     ("TL101", "torch.tensor(np.stack(frames)).to(device)", "torch.tensor(np.stack(frames)).float().to(device)"),
 ]

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from torchlint.config.config import Config
-from torchlint.knowledge.forms import COPY, EARLY, FORMS, GRAPH, GROWTH, READ, WAIT
+from torchlint.knowledge.forms import COPY, EARLY, FORMS, GRAPH, GROWTH, LOADING, READ, WAIT
 from torchlint.model import Finding, Heat, Severity
 from torchlint.run import session
 from torchlint.run.cache import for_settings
@@ -205,7 +205,7 @@ def test_every_form_is_proved_and_reported() -> None:
     rules = {rule.id for rule in registry.core()}
     assert len({form.key for form in FORMS}) == len(FORMS) > 30
     for form in FORMS:
-        assert form.kind in (READ, WAIT, COPY, GRAPH, GROWTH, EARLY), form
+        assert form.kind in (READ, WAIT, COPY, GRAPH, GROWTH, EARLY, LOADING), form
         assert ": " in form.source, form
         assert rules >= set(form.rules), form
 

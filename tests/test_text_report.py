@@ -78,7 +78,7 @@ def test_a_run_with_nothing_but_infos_found_no_warnings() -> None:
     )
 
 
-INFO = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)\n"
+INFO = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)\n"
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_infos_are_shown_when_asked_for_or_when_they_fail_the_run(
     status = main(["--no-cache", *options, str(infos)])
     output = capsys.readouterr().out
     assert "m.py:5:12: TL104 factory-then-move info\n" in output
-    assert "5 |     return torch.zeros(3).to(device)\n" in output
+    assert "5 |     return torch.zeros(3).to(x.device)\n" in output
     assert "Found 1 info in 1 file.\n" in output
     assert status == (1 if "--fail-on" in options else 0)
 
@@ -114,7 +114,7 @@ def test_statistics_replace_the_report(infos: Path, capsys: pytest.CaptureFixtur
     assert main(["--no-cache", "--statistics", str(infos)]) == 0
     assert capsys.readouterr().out == (
         "1  TL104  [*] factory-then-move\n\n"
-        "Found 1 info in 1 file.\n[*] all have a fix, [-] some have\n1 fixable with --fix --unsafe-fixes.\n"
+        "Found 1 info in 1 file.\n[*] all have a fix, [-] some have\n1 fixable with --fix.\n"
     )
 
 

@@ -27,7 +27,8 @@ LEFT = [
 class Program:
     """A program, the rule whose fix is tested, and the inputs.
 
-    ``differs`` names what an unsafe fix changes in at least one run; ``caveat`` is a part of its caveat.
+    ``hot`` are its functions that run in every step. ``differs`` names what an unsafe fix changes in at least one run;
+    ``caveat`` is a part of its caveat.
     """
 
     rule: str
@@ -36,6 +37,7 @@ class Program:
     caveat: str = ""
     differs: str = ""
     options: dict[str, Any] = field(default_factory=dict)
+    hot: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.rule} {' '.join(self.text.split()[8:20])}"
@@ -239,8 +241,10 @@ UNSAFE = [
          inputs={"rows": ([[1.0], [2.0]], [], [[1], [2.5]])}, caveat="empty list", differs="result"),
     body("TL102", "return torch.FloatTensor([np.array(row) for row in rows])",
          inputs={"rows": ([[1.0], [2.0]], [[1], [2]], [])}, caveat="legacy"),
-    body("TL103", "return torch.tensor(np.random.randn(3, 2))", caveat="different numbers", differs="result"),
-    body("TL103", "return torch.tensor(np.random.rand(3, 2))", caveat="different numbers", differs="numpy generator"),
+    body("TL103", "return torch.tensor(np.random.randn(3, 2)).to(device)", hot=("run",),
+         inputs={"device": ("cpu",)}, caveat="different numbers", differs="result"),
+    body("TL103", "return torch.tensor(np.random.rand(3, 2)).to(device)", hot=("run",),
+         inputs={"device": ("cpu",)}, caveat="different numbers", differs="numpy generator"),
     *(
         Program("TL101", _ROUNDED.format(rounded), {"data": ("i64", "f32")},
                 caveat="share memory", differs="result after the sources were written to")
@@ -261,23 +265,26 @@ UNSAFE = [
          caveat="no longer computed", differs="result"),
     body("TL507", "torch.backends.cudnn.verbose = np.random.rand() > 0.5\nreturn 1",
          caveat="no longer computed", differs="numpy generator"),
-    body("TL103", "return torch.tensor([0] * len(rows))", inputs={"rows": ([], [1])}, caveat="empty list",
+    body("TL103", "return torch.tensor([0] * len(rows)).to(device)", hot=("run",),
+         inputs={"rows": ([], [1]), "device": ("cpu",)}, caveat="empty list",
          differs="result"),
-    body("TL103", "return torch.tensor(list(range(n)))", inputs={"n": (3, 0, -1)}, caveat="negative count",
+    body("TL103", "return torch.tensor(list(range(n))).to(device)", hot=("run",),
+         inputs={"n": (3, 0, -1), "device": ("cpu",)}, caveat="negative count",
          differs="exception"),
-    body("TL103", "try:\n    return torch.tensor(np.zeros(n))\nexcept ValueError:\n    return None",
-         inputs={"n": (-1,)}, caveat="handler", differs="exception"),
+    body("TL103", "try:\n    return torch.tensor(np.zeros(n)).to(device)\nexcept ValueError:\n    return None",
+         hot=("run",), inputs={"n": (-1,), "device": ("cpu",)}, caveat="handler", differs="exception"),
     body("TL104", "def make(device):\n    with torch.device('meta'):\n        return other(device)\n"
-         "def other(device):\n    return torch.zeros(3).to(device)\nreturn make(device)", inputs={"device": ("cpu",)},
-         caveat="meta", differs="exception"),
-    body("TL104", "return torch.randn(3).to(device)", inputs={"device": ("meta",)}, caveat="same seed",
+         "def other(device):\n    return torch.zeros(3).to(device)\nother(device)\nreturn make(device)",
+         inputs={"device": ("cpu",)},
+         hot=("run",), caveat="meta", differs="exception"),
+    body("TL104", "return torch.randn(3).to(device)", hot=("run",), inputs={"device": ("meta",)}, caveat="same seed",
          differs="torch generator"),
-    body("TL104", "return torch.tril_indices(3, 3).to(device)", inputs={"device": DEVICES},
+    body("TL104", "return torch.tril_indices(3, 3).to(device)", hot=("run",), inputs={"device": DEVICES},
          caveat="lack the operation"),
     body("TL104", "return torch.full((2,), 0.1, dtype=torch.float64).float().to(device)", inputs={"device": DEVICES},
-         caveat="lack"),
-    body("TL104", "t = torch.zeros(3, requires_grad=True).to(device)\nreturn t", inputs={"device": ("meta",)},
-         caveat="leaf", differs="result"),
+         hot=("run",), caveat="lack"),
+    body("TL104", "t = torch.zeros(3).requires_grad_().to(device)\nreturn t", inputs={"device": ("meta",)},
+         hot=("run",), caveat="leaf", differs="result"),
     body("TL201", "y = x.to(device)\nreturn torch.tensor(y.item(), device=y.device), [x]",
          inputs={"x": ("one-half",), "device": ("cpu",)}, caveat="dtype", differs="result"),
     body("TL201", "y = x.to(device)\nreturn torch.tensor(y.tolist(), device=y.device), [x]",

@@ -18,6 +18,7 @@ from tests.behavior.programs import LEFT, SAFE, UNSAFE, Program, body  # noqa: E
 from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
+from torchlint.program.world import World  # noqa: E402
 from torchlint.run import session  # noqa: E402
 from torchlint.run.fixing.fixer import fix_text  # noqa: E402
 
@@ -33,7 +34,8 @@ def combinations(program: Program) -> Iterator[dict[str, Callable[[], Any]]]:
 
 def fixed(program: Program, allowed: Safety) -> tuple[str, str]:
     """The program after the fixes of its rule, and their caveats."""
-    plan = session.plan(Config(select=(program.rule,), rules=program.options))
+    config = Config(select=(program.rule,), rules=program.options, world=World(hot=program.hot))
+    plan = session.plan(config)
     data, run = fix_text(program.text.encode(), "program.py", plan, allowed)
     assert not run.problems
     assert run.repairs is not None
@@ -92,8 +94,8 @@ def test_an_argument_that_is_given_by_position_is_not_given_again_by_keyword(giv
 
 @pytest.mark.parametrize("expression", LEFT)
 def test_content_that_a_factory_would_make_otherwise_is_left_alone(expression: str) -> None:
-    program = body("TL103", f"return {expression}")
-    assert lint_source(program.text, config=Config(select=("TL103",))).findings
+    program = body("TL103", f"return {expression}.cuda()", hot=("run",))
+    assert lint_source(program.text, config=Config(select=("TL103",), world=World(hot=("run",)))).findings
     assert fixed(program, Safety.UNSAFE)[0] == program.text
 
 

@@ -16,6 +16,7 @@ from tests.behavior.surroundings import simulated_cuda  # noqa: E402
 from torchlint.api import lint_source  # noqa: E402
 from torchlint.config.config import Config  # noqa: E402
 from torchlint.model import Safety  # noqa: E402
+from torchlint.program.world import World  # noqa: E402
 from torchlint.run import session  # noqa: E402
 from torchlint.run.fixing.fixer import fix_text  # noqa: E402
 
@@ -100,7 +101,7 @@ def run():
 """
 CAUGHT = """
 def made(n):
-    return torch.tensor(np.zeros({size}))
+    return torch.tensor(np.zeros({size})).to("cuda:0")
 
 
 def run():
@@ -112,6 +113,7 @@ def run():
 RESIZED = """
 def run():
     x = torch.from_numpy(np.zeros(3))
+    x.to("cuda")
     try:
         return x.resize_(8).shape
     except RuntimeError as error:
@@ -137,14 +139,14 @@ KEPT = {
     "zeros_like makes an object of a subclass": ("TL104", LIKE, simulated_cuda),
     "an error of the move comes before a print": ("TL104", BETWEEN.format(between="done.append(1)"), simulated_cuda),
     "an index without CUDA is another error": ("TL104", INDEXED, None),
-    "an error of NumPy is caught": ("TL103", CAUGHT.format(size="n", error="ValueError"), None),
-    "memory of NumPy cannot be resized": ("TL103", RESIZED, None),
+    "an error of NumPy is caught": ("TL103", CAUGHT.format(size="n", error="ValueError"), simulated_cuda),
+    "memory of NumPy cannot be resized": ("TL103", RESIZED, simulated_cuda),
     "the device is computed after the constructor has failed": ("TL104", LOG, simulated_cuda),
 }
 
 
 def after_safe_fixes(rule: str, text: str) -> str:
-    config = Config(select=(rule,))
+    config = Config(select=(rule,), world=World(hot=("run",)))
     assert lint_source(text, config=config).findings, "nothing is found, so nothing is tested"
     data, run = fix_text(text.encode(), "program.py", session.plan(config), Safety.SAFE)
     assert not run.problems

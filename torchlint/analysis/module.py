@@ -89,11 +89,6 @@ class SourceModule(Code):
         """Whether the node belongs to a test."""
         return self.shared(Testing).covers(node)
 
-    def may_repeat(self, node: cst.CSTNode) -> bool:
-        """Whether a node is in a function that may run often: no constructor, and none that programs get to."""
-        function = self.function_of(node)
-        return function is not None and function.name.value != "__init__" and not self.followed.reaches(function)
-
     def exclusive(self, one: cst.CSTNode, other: cst.CSTNode) -> bool:
         """Whether two nodes are in different branches, so that no pass through the code runs both."""
         return exclusive(self, one, other)

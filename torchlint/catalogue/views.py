@@ -33,8 +33,6 @@ def _is_form(function: Function) -> bool:
 # Methods that give the memory of their tensor in any case, and those that may.
 VIEWS = methods(lambda function: function.memory == "view" and not function.place)
 SHARING = methods(_shares)
-# Functions whose results share memory with the tensor, array or buffer that they get, at least without a `dtype`.
-SHARING_FUNCTIONS = functions(lambda function: function.shares)
 JOINING = functions(lambda function: function.joins)
 
 # -- form and content ------------------------------------------------------------------------------
@@ -57,8 +55,6 @@ CASTS = {name: function.dtype for name, function in METHODS.items() if function.
 TENSOR_TYPES = {
     f"{'BFloat16' if name == 'bfloat16' else name.capitalize()}Tensor": dtype for name, dtype in CASTS.items()
 }
-# Methods that compute only with their tensor: the others are sizes, dimensions and the like.
-ALONE = methods(lambda function: function.alone or function.reduces)
 # Methods that few elements are left by.
 REDUCING = methods(lambda function: function.reduces)
 
@@ -94,6 +90,5 @@ FACTORIES = functions(lambda function: function.made and not function.place) - {
 # Those that make them of sizes and numbers; content that a generator draws, or that may differ in the last bits.
 GENERATING = functions(lambda function: function.made in ("units", "constant", "nothing", "rounded", "random"))
 RANDOM = functions(lambda function: function.made == "random")
-ROUNDED = functions(lambda function: function.made == "rounded")
 # Those of data, on the host if nothing else is said, and their names.
 CONSTRUCTORS = functions(lambda function: function.made == "data")

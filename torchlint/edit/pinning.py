@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import is_opaque
+from torchlint.analysis.syntax.calls import is_opaque, literal
 from torchlint.edit.editor import Editor, Unfixable
 from torchlint.edit.names import Speller
 
@@ -24,8 +24,9 @@ CAVEAT = (
 def edits(module: SourceModule, loader: Loader) -> tuple[Edit, ...]:
     """Set ``pin_memory=torch.cuda.is_available()``. Raises :class:`Unfixable`."""
     call, written = loader.call, loader.arguments("pin_memory")
-    chosen = any(loader.option(value)[1] is False for value in written)
-    if is_opaque(call) or chosen or not loader.has_workers:
+    known = module.followed.loader(call)
+    chosen = written and literal(written[0]) is ...
+    if known is None or is_opaque(call) or chosen or known.workers == 0:
         raise Unfixable  # `**kwargs` or an option may give it; without workers, the main thread would do the pinning
     if any(isinstance(around, cst.Param) for around in module.ancestors(call)):
         raise Unfixable  # a default argument is computed when the module is imported, maybe before a fork

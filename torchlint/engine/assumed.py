@@ -34,13 +34,13 @@ def as_taken(function: Function, names: dict[str, Value]) -> dict[str, Value]:
     return {**names, **{name: names[name].certain() for name in unsure if takes_tensor(function, name)}}
 
 
-def kinds_of_data(function: Function, names: dict[str, Value]) -> Hashable:
+def kinds_of_data(function: Function, names: dict[str, Value]) -> tuple[Hashable, ...]:
     """Which arguments are arrays or tensors, surely, on the host or not; loaders; and what a wrapper passes on."""
     data = ((name, value) for name, value in names.items() if value.kind in _DATA)
     kinds: tuple[Hashable, ...] = tuple((n, v.kind, v.sure, v.device is Device.HOST) for n, v in data)
     kinds += tuple((name, key(value)) for name, value in names.items() if is_loader(value))
     args, named = function.node.args.vararg, function.node.args.kwarg
-    return (kinds, key(names[args.arg]), key(names[named.arg])) if args is not None and named is not None else kinds
+    return (*kinds, key(names[args.arg]), key(names[named.arg])) if args is not None and named is not None else kinds
 
 
 def widen(frame: Frame, names: dict[str, Value]) -> None:

@@ -6,7 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchlint.catalogue.functions import META_ATTRIBUTES, METHODS, TENSOR_ATTRIBUTES
+from torchlint.engine.chosen import among
 from torchlint.engine.containers import ANY_FIELD
+from torchlint.engine.device_names import name_of
 from torchlint.engine.frames import Scope
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -42,7 +44,8 @@ class Attributes:
         """``owner.name``"""
         kind = owner.kind
         if kind is Kind.UNION:
-            return self._engine.containers.each(owner, lambda member: self.of(member, name, node, scope))
+            found = self._engine.containers.each(owner, lambda member: self.of(member, name, node, scope))
+            return Value(Kind.METHOD, name, receiver=owner) if found.kind is Kind.METHOD else found
         if kind is Kind.INSTANCE:
             return self._of_instance(owner, name, node, scope)
         if kind is Kind.MODULE:
@@ -113,7 +116,7 @@ class Attributes:
                 is_class_method = found.kind is Kind.FUNCTION and found.target.kind == "class"
                 return Value(Kind.FUNCTION, name, target=found.target, receiver=owner) if is_class_method else found
         if name in ("__name__", "__doc__"):
-            return TEXT
+            return constant(owner.target.name) if name == "__name__" else TEXT
         return Value(Kind.METHOD, name, receiver=owner) if name in _OF_CLASSES else UNKNOWN
 
     def _of_super(self, owner: Value, name: str, node: ast.AST, scope: Scope) -> Value:
@@ -168,6 +171,8 @@ class Attributes:
             return SHAPE if name == "shape" else NUMBER
         if owner.is_batch and name in ("shape", "dtype", "device"):
             return SHAPE if name == "shape" else Value(Kind.DEVICE, device=Device.HOST) if name == "device" else UNKNOWN
+        if kind is Kind.DEVICE and name == "type":
+            return name_of(owner)
         if kind is Kind.FUNCTION and name == "__name__":
             return constant(owner.detail) if isinstance(owner.detail, str) else TEXT
         return Value(Kind.METHOD, name, receiver=owner)
@@ -187,19 +192,20 @@ class Attributes:
         if owner.kind is Kind.UNION:
             return join_all(self.computed(member, args, node, scope) for member in owner.items)
         if owner.kind is Kind.MODULE:
-            return self._any_of_module(owner)
+            return self._any_of_module(owner, name)
         if owner.kind is Kind.INSTANCE and owner.target.class_ is not None:
             fields = [value for value in owner.target.fields.values() if value.kind in CALLABLE]
             return join_all(fields[:_MEMBERS]) if fields else owner.target.fields.get(ANY_FIELD, UNKNOWN)
         return library(f"{owner.detail}.?") if owner.kind is Kind.LIBRARY else UNKNOWN
 
-    def _any_of_module(self, owner: Value) -> Value:
+    def _any_of_module(self, owner: Value, name: Value) -> Value:
         """The classes that an option may choose in a module: its own, and of them those that its others do not use."""
         module = owner.target
         every = [v for v in module.names.values() if v.kind in (Kind.CLASS, Kind.FUNCTION)]
         own = [value for value in every if value.target.scope.module is module]
         top = [v for v in own if v.kind is Kind.CLASS and module.content.count(v.target.node.name.encode() + b"(") < 2]
-        return join_all(top or own or every)
+        named = {value.target.name: value for value in top or own or every}
+        return join_all(among(named, name, self._engine.program.said))
 
 
 _MAPPING = frozenset("update get items keys values pop setdefault".split())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Hashable
+from operator import eq
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.assumed import as_taken, kinds_of_data, widen
-from torchlint.engine.frames import Frame, Function, Scope
+from torchlint.engine.chosen import needed
+from torchlint.engine.frames import CHOICE, Frame, Function, Scope
 from torchlint.engine.parameters import Parameters
 from torchlint.engine.state import Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
@@ -54,8 +56,6 @@ class Calls:
         if function.kind in _OF_OTHERS and _scaled(node) is not None:
             self._state.queue("backward", node)
             self._state.queue("step", node)
-        if node is self._state.discarded and function.kind is Kind.LIBRARY:
-            self._fills(function, values)
         if self._state.queued:
             self._state.queued.call(function, values, named, self._state.origin("", node))
         found = self.call(function, values, named, node, scope)
@@ -121,7 +121,14 @@ class Calls:
     # -- calls -------------------------------------------------------------------------------------
 
     def call(self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope) -> Value:
-        """What calling a value gives."""
+        """What calling a value gives; what only an option chooses is called with that."""
+        option = needed(function)
+        if option is None or option in self._state.region.options():
+            return self._call(function, args, named, node, scope)
+        with self._state.inside(CHOICE, node, option, option=option):
+            return self._call(function, args, named, node, scope)
+
+    def _call(self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope) -> Value:
         kind = function.kind
         if kind is Kind.UNION:
             return self._engine.containers.each(function, lambda each: self.call(each, args, named, node, scope))
@@ -152,12 +159,6 @@ class Calls:
             return tensor(function.device or Device.UNKNOWN, sure=False)
         return self.of_unknown(args, named, node)
 
-    def _fills(self, function: Value, args: list[Value]) -> None:
-        """A function of another library, whose result nothing uses, may write into arrays that it gets."""
-        for value in args if not function.detail.startswith(("torch.", "numpy.", "builtins.")) else ():
-            self._state.involve(value)
-            self._state.alter(value)
-
     def of_unknown(self, args: list[Value], named: dict[str, Value], node: ast.AST) -> Value:
         """What something unknown gives: what takes tensors of the device and gives something computes, like a model."""
         given = [*args, *named.values()]
@@ -179,10 +180,7 @@ class Calls:
     def _call_instance(
         self, function: Value, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
     ) -> Value:
-        classes, option = self._engine.classes, function.target.option
-        if option is not None and self._state.region.option != option:
-            with self._state.inside("guard", node, option, option=option):
-                return self._call_instance(function, args, named, node, scope)
+        classes = self._engine.classes
         if not classes.is_module(function):
             method = classes.method(function, "__call__") or classes.method(function, "forward")
             return self.call(method, args, named, node, scope) if method is not None else UNKNOWN
@@ -236,7 +234,8 @@ class Calls:
 
     def _result(self, frame: Frame, function: Function, names: dict[str, Value]) -> Value:
         most = _ASSUMED_EVALUATIONS if frame.given else _EVALUATIONS * (1 + frame.grows)
-        if frame.evaluations and (frame.evaluations >= most or self._is_valid(frame, function)):
+        usual = frame.option is not None and self._state.option is None  # for the first time
+        if frame.evaluations and not usual and (frame.evaluations >= most or self._is_valid(frame, function)):
             self._repeat(frame)
             return frame.result or UNKNOWN
         return self._follow(frame, function, names)
@@ -255,7 +254,7 @@ class Calls:
         frame = self._state.frames.get(place)
         if frame is None:
             peers = self._peers[function.node, within, assumed, self._state.default_device]
-            frame = self._nearest(function, peers, receiver) or self._new(function, peers, receiver)
+            frame = self._nearest(function, peers, receiver, kinds) or self._new(function, peers, receiver, kinds)
             frame.in_model = self._state.in_model or self._is_of_module(own)
             self._state.frames[place] = frame
             for name, value in names.items() if not assumed else ():
@@ -275,18 +274,21 @@ class Calls:
         entry = self._state.entry
         return id(entry[1]) if self._state.frame.module.library and entry is not None else id(node)
 
-    def _nearest(self, function: Function, peers: list[Frame], receiver: object) -> Frame | None:
-        """A frame for other arguments, if there are too many kinds of them."""
+    def _nearest(
+        self, function: Function, peers: list[Frame], receiver: object, kinds: tuple[Hashable, ...]
+    ) -> Frame | None:
+        """The frame for other arguments of which most are the same, if there are too many kinds of them."""
         mine = [peer for peer in peers if peer.receiver is receiver] if receiver is not None else peers
         small = not isinstance(function.node, ast.Lambda) and len(function.node.body) <= _SMALL
         limit = (_KINDS if receiver is None else _KINDS_OF_METHODS) * (1 + small)
         if len(mine) >= limit or len(peers) >= _ALL_KINDS * (1 + 2 * small):
             self._state.partial.add(function.node)
-            return (mine or peers)[-1]
+            return max(mine or peers, key=lambda peer: sum(map(eq, kinds, peer.kinds)))
         return None
 
-    def _new(self, function: Function, peers: list[Frame], receiver: object) -> Frame:
+    def _new(self, function: Function, peers: list[Frame], receiver: object, kinds: tuple[Hashable, ...]) -> Frame:
         frame = Frame(function, function.scope.module, function.name)
+        frame.kinds = kinds
         frame.receiver = receiver  # type: ignore[assignment]
         frame.worker = self._state.worker
         frame.quiet = self._engine.gradients.is_quiet(function)
@@ -329,7 +331,8 @@ class Calls:
         frame.function, frame.reads, frame.seen = function, {}, set()
         frame.active, frame.widened = True, False
         frame.evaluations += 1
-        since, growths = self._state.changes, self._state.growths
+        since, growths, with_ = self._state.changes, self._state.growths, self._state.called_with
+        frame.option = self._state.called_with = self._state.option
         self._state.depth += 1
         try:
             with self._state.at(frame):
@@ -347,6 +350,7 @@ class Calls:
             raise
         finally:
             self._state.depth -= 1
+            self._state.called_with = with_
             frame.active = False
             frame.grows = self._state.growths > growths
         frame.writes = self._state.changed(since)

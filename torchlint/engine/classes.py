@@ -150,13 +150,14 @@ class Classes:
             place = class_
         found = self._objects.get(place)
         if found is not None:
+            found.option = found.option and self._state.option
             return found
         class_.created += 1
         shared = (class_, class_.created % 4) if class_.created > _OBJECTS else place
         found = self._objects.get(shared)
         if found is None:
             found = self._objects[shared] = Object(class_, node)
-            found.option = next((each.option for each in self._state.region.around() if each.option), None)
+            found.option = self._state.option
             if any(name.startswith("torch.optim") for name in self.lineage(class_)[1]):
                 _fill_optimizer(found)
         self._objects[place] = found

@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 
 from torchlint.engine.arguments import OTHERS
 from torchlint.engine.frames import TRAINING
-from torchlint.engine.values import Kind, Option, Value
+from torchlint.engine.values import NUMBER, Kind, Option, Value
 from torchlint.knowledge.transfers import PASSIVE_CONTEXTS
 
 # Names in conditions of which nothing else is known, that hold seldom in most programs.
@@ -49,21 +49,24 @@ def off(test: Value, holds: bool) -> str | None:
     return test.option.name if isinstance(test.option, Option) and test.option.on is not holds else None
 
 
-def seldom_flags(usual: dict[str, Value], rare: dict[str, Value]) -> dict[str, Value]:
-    """What only a branch that is seldom taken sets: ``log = False; if step % 100 == 0: log = True``.
+def usually(usual: Value | None, other: Value, *, rare: bool, option: str | None) -> Value | None:
+    """What a normal run has of two values, of which one is that of a branch that it seldom or never takes.
 
-    A tensor that usually is a number is none for which a step waits.
+    A flag that only such a branch sets tells whether it was taken: ``log = False; if step % 100 == 0: log = True``.
+    What is a tensor seldom is a number for what decides by it. None if both may be meant.
     """
-    found = {}
-    for name, value in rare.items():
-        before = usual.get(name)
-        if value.kind is Kind.TENSOR and before is not None and before.kind in (Kind.CONSTANT, Kind.NUMBER):
-            found[name] = value.certain(sure=False)
-        if before is not None and value.kind is Kind.CONSTANT and isinstance(value.detail, bool):
-            usually = before.detail if before.kind is Kind.CONSTANT else {1: False, -1: True}.get(before.rarely)
-            if usually is (not value.detail):
-                found[name] = Value(Kind.FLAG, rarely=1 if value.detail else -1)
-    return found
+    if usual is None or usual.option is not None:
+        return None
+    if rare and other.kind is Kind.TENSOR and usual.kind is Kind.CONSTANT and isinstance(usual.detail, (int, float)):
+        return NUMBER
+    if other.kind is not Kind.CONSTANT or not isinstance(other.detail, bool):
+        return None
+    before = usual.detail if usual.kind is Kind.CONSTANT else {1: False, -1: True}.get(usual.rarely)
+    if before is not (not other.detail):
+        return None
+    if rare:
+        return Value(Kind.FLAG, rarely=1 if other.detail else -1)
+    return Value(Kind.FLAG, option=Option(option, before)) if option is not None else None
 
 
 def equality(test: ast.expr, outcome: bool) -> tuple[str, object] | None:

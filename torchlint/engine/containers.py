@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from torchlint.engine.chosen import declared
 from torchlint.engine.frames import Scope
 from torchlint.engine.origins import chosen, is_own, one_of, overwrite, read_among
 from torchlint.engine.parts import (
@@ -22,6 +23,7 @@ from torchlint.engine.parts import (
     selects_one,
     stands_in,
 )
+from torchlint.engine.started import start
 from torchlint.engine.state import Left, Returned
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
@@ -67,9 +69,13 @@ class Containers:
         known, region = is_loader(iterable) or self.holds_loader(iterable), self._state.region
         region.named = region.named or (not known and _named_loader(iterable, getattr(node, "iter", node)))
         region.over_batches = region.over_batches or known or region.named
-        if iterable.kind is Kind.LOADER and iterable.origin is not None:  # a library copies its batches
+        loader = iterable.receiver if is_loader(iterable) and iterable.receiver is not None else iterable
+        if loader.kind is Kind.LOADER and loader.origin is not None:  # a library copies its batches
             place = Scope({}, self._state.frame.module)
-            self._state.happen(node, place, forms.BY_LIBRARY, iterable.origin, name=str(iterable.detail))
+            self._state.happen(node, place, forms.BY_LIBRARY, loader.origin, name=str(loader.detail))
+        over = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else node
+        if region.up is not None and isinstance(over, ast.expr):
+            start(self._state, iterable, over, region.up, whole=region.kind == "loop")
         self.consume(iterable, node)
 
     def consume(self, iterable: Value, node: ast.AST) -> None:
@@ -183,7 +189,7 @@ class Containers:
     def _plain_item(self, owner: Value, index: Value | None) -> Value:
         kind = owner.kind
         if kind is Kind.DICT:
-            return field_at(owner, index)
+            return field_at(owner, index, self._engine.program.said)
         if kind is Kind.TUPLE:
             place = index.detail if index is not None and index.kind is Kind.CONSTANT else None
             if isinstance(place, int) and -len(owner.items) <= place < len(owner.items):
@@ -197,7 +203,10 @@ class Containers:
             return NUMBER if index is not None else owner
         if kind in (Kind.ARRAY, Kind.LIBRARY_MODULE, Kind.TEXT):
             return owner
-        return ELEMENT if kind is Kind.UNKNOWN and owner.is_batch else UNKNOWN
+        if kind is Kind.UNKNOWN and owner.is_batch:
+            return ELEMENT
+        name = index.detail if index is not None and index.is_text else None
+        return declared(name, self._engine.program) or UNKNOWN
 
     def unpacked(self, value: Value, place: int) -> Value:
         """An element of what is unpacked."""
@@ -270,6 +279,8 @@ class Containers:
             self._state.patches.append((f"{owner.detail}.{name}", value.target))
 
     def _assign_item(self, owner: Value, index: Value, value: Value, node: ast.Subscript, scope: Scope) -> None:
+        if index.is_text:
+            self._state.note_key(index.detail)
         if owner.kind is Kind.DICT:
             if index.kind is Kind.CONSTANT and isinstance(index.detail, (str, int)):
                 owner.fields[index.detail] = value

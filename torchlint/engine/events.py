@@ -22,6 +22,7 @@ from torchlint.program.modules import Module
 from torchlint.project.followed import (
     ASSUMED,
     EVALUATION,
+    FOREIGN,
     HOT,
     ONCE,
     OWN,
@@ -78,7 +79,7 @@ class Occurrence(NamedTuple):
         if origin is None or origin.kind not in (*OWN, "read"):
             return origin.kind if origin is not None else ""
         if origin.node in state.involved:
-            return ""
+            return FOREIGN if origin.node in state.foreign else ""
         in_step = frequency.of(origin.frame, origin.region).phase is not Phase.NONE
         return origin.kind if in_step and not _is_kept(origin.frame) else "constant"
 

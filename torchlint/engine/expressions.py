@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torchlint.engine.arguments import OTHERS
+from torchlint.engine.chosen import compared_text, tested
 from torchlint.engine.conditions import off, truth
 from torchlint.engine.containers import forget_options
+from torchlint.engine.device_names import is_named
 from torchlint.engine.frames import Function, Scope
 from torchlint.engine.operations import compared, folded, identical, is_foreign, operate
 from torchlint.engine.origins import read_among
@@ -27,6 +29,7 @@ from torchlint.engine.values import (
     Counted,
     Device,
     Kind,
+    Option,
     Value,
     collection,
     constant,
@@ -143,6 +146,7 @@ class Expressions:
                     found.fields.update(value.fields)
                     found.element = join(found.element, value.element) if value.element else found.element
             elif name.kind is Kind.CONSTANT and isinstance(name.detail, (str, int)):
+                self._state.note_key(name.detail)
                 found.fields[name.detail] = value
             else:
                 found.element = join(found.element, value)
@@ -234,6 +238,8 @@ class Expressions:
                         if len(values) == 1 or value.kind is Kind.CONSTANT
                         else self._combined(values, conjunction)
                     )
+                if outcome is conjunction and place < len(node.values) - 1:
+                    values.pop()  # which decides nothing
                 if value.rarely or value.option:
                     rare = value.rarely == (1 if conjunction else -1)
                     self._state.enter("guard", node, place, rare=rare, option=off(value, conjunction))
@@ -288,6 +294,8 @@ class Expressions:
         left = self.evaluate(node.left, scope)
         others = [self.evaluate(other, scope) for other in node.comparators]
         right, operation = others[0], node.ops[0]
+        if not self._state.assuming and right.kind in _TOLD:
+            left = compared_text(node.left, left, scope.module, self._engine.program)
         if isinstance(operation, (ast.Is, ast.IsNot)):
             return identical(left, right, isinstance(operation, ast.Is))
         if isinstance(operation, (ast.In, ast.NotIn)):
@@ -309,10 +317,21 @@ class Expressions:
     def _contained(self, left: Value, right: Value, node: ast.Compare, scope: Scope) -> Value:
         expected = isinstance(node.ops[0], ast.In)
         known = left.kind is Kind.CONSTANT and left.sure and not left.option
+        options = self._state.stored.get(left.detail, {None}) if known else {None}
+        if None not in options and right.kind not in SEQUENCES:
+            return Value(Kind.FLAG, option=Option(min(filter(None, options)), on=not expected))
         if known and right.kind is Kind.DICT and left.detail in right.fields and right.element is None:
             return constant(expected)
-        if known and right.kind is Kind.TUPLE and all(i.kind is Kind.CONSTANT and i.sure for i in right.items):
+        if known and right.kind is Kind.TUPLE and _are_constants(right.items):
             return constant((left.detail in [item.detail for item in right.items]) == expected)
+        if right.option is not None and left.kind is Kind.CONSTANT:
+            return tested(right, lambda value: (left.detail in value) == expected)
+        if left.option is not None and right.kind is Kind.TUPLE and _are_constants(right.items):
+            details = [item.detail for item in right.items]
+            return tested(left, lambda value: (value in details) == expected)
+        held = [is_named(left, each) for each in (right.items if right.kind is Kind.TUPLE else [right])]
+        if any(held) or (held and None not in held):
+            return constant(any(held) == expected)
         if right.kind in SEQUENCES:
             self._state.waits(left, node, scope, forms.LOOKED_UP)
         if not right.is_batch and not left.is_text:
@@ -364,6 +383,11 @@ class Expressions:
         return self._engine.calls.evaluate(node, scope)
 
 
+def _are_constants(values: Sequence[Value]) -> bool:
+    return all(value.kind is Kind.CONSTANT and value.sure for value in values)
+
+
+_TOLD = frozenset({Kind.CONSTANT, Kind.TUPLE})  # of which options of option files may be
 _SLICED = frozenset({Kind.TENSOR, Kind.LIST, Kind.TUPLE, Kind.ARRAY, Kind.TEXT})
 BUILTINS = frozenset(dir(builtins))
 _FOLLOW: dict[type, Callable[[Expressions, Any, Scope], Value]] = {

@@ -7,46 +7,50 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from torchlint.engine.arguments import OTHERS
+from torchlint.engine import loading
 from torchlint.engine.conditions import pins
 from torchlint.engine.frames import Made
 from torchlint.engine.frequency import Frequency, Phase
-from torchlint.engine.values import Kind, Value
+from torchlint.engine.state import State
 from torchlint.knowledge.forms import BY_LIBRARY, COPY
-from torchlint.project.followed import ASSUMED, FollowedFeed, FollowedLoader, range_of
+from torchlint.project.followed import ASSUMED, ONCE, SELDOM, FollowedFeed, FollowedLoader, range_of
+
+_RATES = (SELDOM, ONCE, "epoch", "step")
 
 
-def loaders_of_files(loaders: Iterable[Made], frequency: Frequency) -> dict[str, list[FollowedLoader]]:
+def loaders_of_files(state: State, frequency: Frequency) -> dict[str, list[FollowedLoader]]:
     """The loaders that the code of each file makes."""
     made: dict[ast.Call, list[Made]] = defaultdict(list)
-    for each in loaders:
+    for each in state.loaders.values():
         made[each.node].append(each)
     told = {node: {pins(each.named) for each in every} for node, every in made.items()}
     pinned: dict[ast.AST, bool | None] = {node: found.pop() for node, found in told.items() if len(found) == 1}
-    feeds = _feeds(frequency, pinned)
+    feeds, begun = _feeds(frequency, pinned), loading.starts(state.loaders.values(), state, frequency)
     found: dict[str, list[FollowedLoader]] = defaultdict(list)
     for node, every in made.items():
         options = (each.named["pin_memory"].option for each in every if "pin_memory" in each.named)
         option = next((option.name for option in options if option is not None), "")
-        batches = {each.unpinned for each in every}
-        batch = batches.pop() if len(batches) == 1 else ""
-        loader = FollowedLoader(range_of(node), option, _workers(every), feeds.get(node), pinned.get(node), batch)
+        loader = FollowedLoader(
+            range_of(node),
+            option,
+            _only(map(loading.workers_of, every)),
+            feeds.get(node),
+            pinned.get(node),
+            _only(each.unpinned for each in every) or "",
+            max((loading.rate(frequency.of(each.frame, each.region)) for each in every), key=_RATES.index),
+            _only(map(loading.persists, every)),
+            all(map(loading.in_memory, every)),
+            _only(map(loading.decodes, every)) or ("", 0, ""),
+            tuple(sorted(begun.get(node, ()))),
+        )
         found[every[0].frame.module.path].append(loader)
     return found
 
 
-def _workers(every: Iterable[Made]) -> int | None:
-    """How many workers all loaders that a call makes have in a normal run; None if that is not known."""
-    found = {_workers_of(each.named.get("num_workers"), open_=OTHERS in each.named) for each in every}
-    return found.pop() if len(found) == 1 else None
-
-
-def _workers_of(given: Value | None, *, open_: bool) -> int | None:
-    if given is None:
-        return None if open_ else 0
-    assumed = given.option is not None and given.option.assumed
-    known = given.kind is Kind.CONSTANT and type(given.detail) is int and not assumed
-    return given.detail if known else None
+def _only(found: Iterable[Any]) -> Any:
+    """What all are; None if they differ."""
+    every = set(found)
+    return every.pop() if len(every) == 1 else None
 
 
 def _feeds(frequency: Frequency, told: Mapping[ast.AST, bool | None]) -> dict[ast.AST, FollowedFeed]:

@@ -10,14 +10,17 @@ from torchlint.engine.events import Occurrence, events_of_files
 from torchlint.engine.feeds import loaders_of_files
 from torchlint.engine.frames import Frame, Region, Tensor
 from torchlint.engine.frequency import Frequency, Often, Phase
+from torchlint.engine.loading import loading_of_files
 from torchlint.engine.often import Counts
 from torchlint.engine.state import State
 from torchlint.engine.ways import Ways
+from torchlint.knowledge.forms import GROWN
 from torchlint.program.modules import Module
 from torchlint.project.followed import (
     ASSUMED,
     UNREACHED,
     FollowedFile,
+    FollowedLoader,
     FollowedStep,
     Range,
     Unfollowed,
@@ -32,14 +35,14 @@ def known_of_files(
     state: State, happened: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
     """What is known of each file from the programs alone, without functions that are assumed to be called."""
-    counted = counted_of_files(state, happened, frequency, modules)
-    tensors, ways = _tensors(state, frequency), Ways(frequency)
+    ways, loaders = Ways(frequency), loaders_of_files(state, frequency)
+    counted, tensors = _counted(state, (), ways, modules, loaders), _tensors(state, frequency)
     steps: dict[str, dict[int, tuple[Often, FollowedStep]]] = defaultdict(dict)
     for path, often, step in _steps(ways):
         known = steps[path].get(step.line)
         if known is None or often.rank > known[0].rank:
             steps[path][step.line] = often, step
-    unusual, loaders = _unusual(state, frequency, modules), loaders_of_files(state.loaders.values(), frequency)
+    unusual = _unusual(state, frequency, modules)
     reached = _reached(state, modules) if _programs_step(state, frequency) else None
     entered = state.reached if reached is not None else None
     events = events_of_files(happened, ways, modules, entered, state)
@@ -54,7 +57,7 @@ def known_of_files(
             unusual=tuple(sorted(unusual[path])),
             loaders=tuple(sorted(loaders.get(path, ()))),
             reached=reached[path] if reached is not None else None,
-            events=tuple(sorted(events.get(path, ()))),
+            events=tuple(sorted({*events.get(path, ()), *(counted[path].events if path in counted else ())})),
             unfollowed=unfollowed.get(path, Unfollowed()),
         )
         for path in sorted({*tensors, *steps, *unusual, *loaders, *events, *unfollowed, *counted, *(reached or ())})
@@ -62,19 +65,34 @@ def known_of_files(
 
 
 def counted_of_files(
-    state: State, _: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
+    state: State, happened: Collection[Occurrence], frequency: Frequency, modules: Mapping[str, Module]
 ) -> dict[str, FollowedFile]:
-    """How often the code of each file runs, and which loaders it makes, but nothing else of it."""
-    found = Counts(state, Ways(frequency)).of_files()
-    loaders = loaders_of_files(state.loaders.values(), frequency)
+    """How often the code of each file runs, which loaders it makes and what grows, but nothing else of it."""
+    found = loaders_of_files(state, frequency)
+    bare = {path: [each._replace(feed=None, decodes=("", 0, "")) for each in every] for path, every in found.items()}
+    grown = [one for one in happened if one.event.form is GROWN]
+    return _counted(state, grown, Ways(frequency), modules, bare)
+
+
+def _counted(
+    state: State,
+    grown: Collection[Occurrence],
+    ways: Ways,
+    modules: Mapping[str, Module],
+    loaders: Mapping[str, Collection[FollowedLoader]],
+) -> dict[str, FollowedFile]:
+    events = loading_of_files(state, ways)
+    for path, more in events_of_files(grown, ways, modules, state.reached or None, state).items():
+        events[path] |= more
     return {
         path: FollowedFile(
             digest(modules[path].content),
-            loaders=tuple(sorted(loader._replace(feed=None) for loader in loaders.get(path, ()))),
+            loaders=tuple(sorted(loaders.get(path, ()))),
+            events=tuple(sorted(events.get(path, ()))),
             often=often,
             repeats=repeats,
         )
-        for path, (often, repeats) in found.items()
+        for path, (often, repeats) in Counts(state, ways).of_files().items()
         if path in modules
     }
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torchlint.program.modules import Module
 
 TRAINING = "training"  # the attribute of a module that says in which mode it is
+CHOICE = "choice"  # the kind of regions in which something is called that only an option chooses
 NO_GRADIENTS = "no_grad"  # the kind of regions within which autograd may be off
 
 
@@ -53,6 +54,10 @@ class Region:
         while region is not None:
             yield region
             region = region.up
+
+    def options(self) -> Iterator[str]:
+        """The options without which a normal run does not get there in its frame, the innermost first."""
+        return (region.option for region in self.around() if region.option)
 
     @property
     def is_branch(self) -> bool:
@@ -111,6 +116,8 @@ class Tensor(NamedTuple):
 class Made(NamedTuple):
     """A loader that a call makes in a region of a frame: what it is given by name, and what its batch is if pinning
     leaves that as it is: the name of a class, or ``array``.
+
+    ``worker`` is the frame that calls what makes samples and batches of the ``dataset``.
     """
 
     node: ast.Call
@@ -118,6 +125,16 @@ class Made(NamedTuple):
     region: Region
     named: dict[str, Value]
     unpinned: str
+    worker: Frame
+    dataset: Value
+
+
+class Started(NamedTuple):
+    """Where an iterator of loaders is made, by the calls that make these; ``whole``: a loop goes through all of it."""
+
+    frame: Frame
+    whole: bool
+    loaders: frozenset[ast.AST]
 
 
 class Call(NamedTuple):
@@ -142,10 +159,11 @@ class Object:
 class Class:
     """A class of the project."""
 
-    __slots__ = ("created", "fields", "lineage", "node", "scope")
+    __slots__ = ("created", "fields", "lineage", "name", "node", "scope")
 
     def __init__(self, node: ast.ClassDef, scope: Scope) -> None:
         self.node, self.scope = node, scope
+        self.name = node.name
         self.fields: dict[str, Value] = {}
         self.lineage: tuple[tuple[Class, ...], frozenset[str]] | None = None
         self.created = 0  # objects
@@ -208,6 +226,7 @@ class Frame:
         self.calls: dict[Call, int] = {}  # with their lines
         self.marks: dict[tuple[str, Region], None] = {}  # `backward`, `step`, `act`, `model`, `fetch`
         self.deeds: dict[Deed, None] = {}
+        self.loads: dict[tuple[str, ast.expr, Region], None] = {}  # what it does for samples: `file`, `device`, `host`
         self.receiver: Object | None = None
         self.entry: tuple[str, int] | None = None  # path and line of the call of the project into a stub
         self.assumed = False  # nothing is known to call it
@@ -218,6 +237,7 @@ class Frame:
         self.quiet = False  # autograd may be off
         self.in_model = False  # a method of a module, or in its forward pass
         # The evaluation
+        self.kinds: tuple[Hashable, ...] = ()  # of its arguments
         self.given: dict[str, Value] = {}  # its joined arguments, if that something calls it is assumed
         self.widened = False  # since it was followed last
         self.result: Value | None = None
@@ -229,6 +249,7 @@ class Frame:
         self.writes: dict[tuple[Object, str], Value] = {}
         self.seen: set[tuple[Object, str]] = set()
         self.valid_at = -1
+        self.option: str | None = None  # without which a normal run does not get to where it was followed from
         self.grows = False  # something in it or in what it calls, perhaps in several loops
 
 

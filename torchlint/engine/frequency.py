@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from torchlint.engine.frames import TRAINING, Call, Frame, Region, callees
+from torchlint.engine.frames import CHOICE, TRAINING, Call, Frame, Region, callees
 
 _GOING_BACK = ("backward", "step")
 
@@ -100,7 +100,7 @@ class Frequency:
             region.backward = True
         self._mark_training()
         guards = (region for frame in self.frames for region in frame.regions.values() if region.backward)
-        self._training = {region.option for region in guards if region.option is not None}
+        self._training = {r.option for r in guards if r.option is not None and r.kind != CHOICE}
         outside = (frame for frame, region in marked if region.loop() is None)
         self.exposed = self.closure(outside, lambda region: region.loop() is None)
         for region in [region for _, region in marked] + [r for f in self.exposed for _, r in self._callers[f]]:
@@ -222,6 +222,8 @@ class Frequency:
                 rare = rare or around.rare or (base.phase is Phase.INFERENCE and around.equals == (TRAINING, True))
                 option = option or (around.option if around.option not in self._training else None)
                 aside = aside or self._evaluates(frame, around)
+            elif around.kind == CHOICE:
+                option = option or (around.option if around.option not in self._training else None)
             elif around.kind == "loop":
                 phase = self._phase(frame, around, base)
                 if phase is not Phase.NONE:

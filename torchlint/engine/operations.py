@@ -7,10 +7,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from torchlint.engine.chosen import tested
+from torchlint.engine.device_names import is_named
 from torchlint.engine.origins import of_operands, read_among
 from torchlint.engine.paths import joined, path_of, text_of
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
+    CALLABLE,
     COUNTER,
     FLAG,
     MASK,
@@ -62,6 +65,8 @@ def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
     kinds = {left.kind, right.kind}
     if Kind.TENSOR in kinds and not (isinstance(operation, ast.Mult) and left.kind in SEQUENCES):
         return _of_tensors(left, right, operation)
+    if isinstance(operation, ast.Mod) and right.kind is Kind.CONSTANT and right.detail == 1:
+        return Value(Kind.CONSTANT, 0, sure=right.sure, option=right.option)
     if isinstance(operation, ast.Mod) and left.kind in (Kind.NUMBER, Kind.UNKNOWN, Kind.FLAG):
         return Value(Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN, Counted.REMAINDER)
     if kinds <= SEQUENCES:
@@ -88,7 +93,7 @@ def identical(left: Value, right: Value, expected: bool) -> Value:
         return constant((left.detail == right.detail) == expected)
     if not right.is_none:
         return FLAG
-    if left.option is not None:
+    if left.option is not None and left.kind not in CALLABLE:
         absent = left.is_none if left.kind is Kind.CONSTANT else not left.option.on
         return Value(Kind.FLAG, option=left.option._replace(on=absent is expected))
     unclear = left.maybe_none or left.kind in (Kind.UNKNOWN, Kind.UNION, Kind.FLAG) or not left.sure
@@ -103,9 +108,8 @@ def is_foreign(value: Value) -> bool:
 def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Value:
     """A comparison of values of the host."""
     compare = _COMPARE.get(type(operation))
-    for value in (left, right):
-        if value.option is not None:
-            return _with_option(left, right, compare, value.option)
+    if left.option is not None or right.option is not None:
+        return _of_option(left, right, operation)
     details = (left.detail, right.detail)
     equal, unequal = isinstance(operation, ast.Eq), isinstance(operation, ast.NotEq)
     greater = isinstance(operation, (ast.Gt, ast.GtE))
@@ -119,6 +123,9 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         return Value(Kind.FLAG, rarely=1 if equal else -1)
     if Counted.STEPS in details and Kind.CONSTANT in (left.kind, right.kind):  # the first steps, or those after them
         return Value(Kind.FLAG, rarely=1 if (left.detail is Counted.STEPS) != greater else -1)
+    same = is_named(left, right) if equal or unequal else None
+    if same is not None:
+        return constant(same == equal)
     if (equal or unequal) and _is_host(right) and left.kind is Kind.UNKNOWN and left.detail is None:
         return constant(unequal)  # a device of which nothing is known is the accelerator
     if (equal or unequal) and left.kind is right.kind is Kind.LIBRARY:
@@ -132,19 +139,20 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
     return FLAG
 
 
+def _of_option(left: Value, right: Value, operation: ast.cmpop) -> Value:
+    """A comparison with an option of the program."""
+    compare = _COMPARE.get(type(operation))
+    constant_, option = (right, left) if left.option is not None else (left, right)
+    if compare is None or constant_.kind is not Kind.CONSTANT:
+        return FLAG
+    if option is right:
+        return tested(option, lambda value: compare(constant_.detail, value))
+    alone = isinstance(operation, (ast.Eq, ast.NotEq))
+    return tested(option, lambda value: compare(value, constant_.detail), constant_.detail if alone else None)
+
+
 def _is_host(value: Value) -> bool:
     return value.kind is Kind.DEVICE and value.device is Device.HOST
-
-
-def _with_option(left: Value, right: Value, compare: Callable[[Any, Any], bool] | None, option: Option) -> Value:
-    """A comparison with an option of the program: what it is in a normal run, and open otherwise."""
-    known = left.kind is right.kind is Kind.CONSTANT and (option.given or not isinstance(left.detail, str))
-    if not known or compare is None:
-        return FLAG
-    try:
-        return Value(Kind.FLAG, option=option._replace(on=bool(compare(left.detail, right.detail))))
-    except TypeError:
-        return FLAG
 
 
 def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Value:

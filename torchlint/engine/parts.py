@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
+from torchlint.engine.chosen import among
 from torchlint.engine.origins import of_operands, read_among
 from torchlint.engine.state import State
 from torchlint.engine.union import join_all
@@ -49,12 +51,12 @@ def origin_of_part(owner: Value, indices: list[Value | None]) -> Origin | None:
     return read_among(given) or owner.origin
 
 
-def field_at(owner: Value, index: Value | None) -> Value:
-    """What a container has at an index."""
+def field_at(owner: Value, index: Value | None, said: Callable[[str], frozenset[str]]) -> Value:
+    """What a container has at an index; ``said`` are the values that the project gives an option."""
     known = index is not None and index.kind is Kind.CONSTANT and index.sure
     if known and index is not None and isinstance(index.detail, (str, int)) and index.detail in owner.fields:
         return owner.fields[index.detail]
-    values = [*owner.fields.values(), *([owner.element] if owner.element is not None else [])]
+    values = [*among(owner.fields, index, said), *([owner.element] if owner.element is not None else [])]
     if not known and values and len(values) <= _JOINED:
         return join_all(values)
     return owner.element or (ELEMENT if owner.is_batch else UNKNOWN)

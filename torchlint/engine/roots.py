@@ -113,7 +113,8 @@ class Roots:
         for root in roots:
             name = root.function.name
             hot = root.class_ is not None and name in known.CALLED_FOR_BATCHES
-            if not self._is_reached(root) and (hot or name in known.COLLATING or repeats(root.function.node)):
+            asked = name in known.COLLATING or name in LOADER_HOOKS
+            if not self._is_reached(root) and (hot or asked or repeats(root.function.node)):
                 self._enter(root, stepped=hot, guessed=True)
 
     def _loading(self) -> set[str]:

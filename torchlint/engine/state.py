@@ -9,7 +9,20 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torchlint.engine.frames import Call, Deed, Event, Frame, Function, Made, Object, Place, Region, Scope, Tensor
+from torchlint.engine.frames import (
+    Call,
+    Deed,
+    Event,
+    Frame,
+    Function,
+    Made,
+    Object,
+    Place,
+    Region,
+    Scope,
+    Started,
+    Tensor,
+)
 from torchlint.engine.grown import Rounds, carrying
 from torchlint.engine.origins import own_origins
 from torchlint.engine.queued import Queued
@@ -54,6 +67,7 @@ class State:
         self.evaluated: frozenset[str] | None = None  # in evaluation mode, as written; None if nothing set the mode
         self.default_device: Device | None = None  # of tensors, in `with torch.device(..)`
         self.depth = 0  # calls
+        self.called_with: str | None = None  # the option without which nothing calls the frame
         self.work, self.total, self.limit = 0, work, work
         self.epoch = 0  # changes of fields that matter
         self.ran: dict[ast.stmt | ast.expr, dict[Region, Frame]] = defaultdict(dict)
@@ -68,10 +82,13 @@ class State:
         # What is told of the calls of methods, if some functions are configured as hot.
         self.unresolved: Callable[[Value, list[Value], dict[str, Value], ast.Call], None] | None = None
         self.loaders: dict[tuple[ast.AST, Region], Made] = {}  # that are made of the project's own code
+        self.starts: dict[tuple[ast.expr, Region], Started] = {}  # iterators of loaders
         self.assuming = False  # that something calls what is being followed
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
+        self.foreign: set[ast.AST] = set()  # what makes content that functions outside of the project write to
         self.stores: list[str] = []  # the fields that were set, one after the other
+        self.stored: dict[object, set[str | None]] = defaultdict(set)  # keys, with the options without which none is
         self.rounds: Rounds = ()  # of the loops that are being followed
         self.joined: set[ast.AST] = set()  # calls that have joined tensors in this round
         self.grown: dict[ast.AST, set[ast.AST]] = defaultdict(set)  # those whose results grow, with the loops
@@ -104,6 +121,11 @@ class State:
             (self.frame, self.region), self.limit = saved[:2], self.total
 
     # -- where -------------------------------------------------------------------------------------
+
+    @property
+    def option(self) -> str | None:
+        """The option without which a normal run does not get here."""
+        return next(self.region.options(), self.called_with)
 
     @contextmanager
     def at(self, frame: Frame, region: Region | None = None) -> Iterator[None]:
@@ -211,6 +233,10 @@ class State:
         self.joined.add(node)
         return found.joined({**calls, node: self.rounds})
 
+    def note_key(self, key: object) -> None:
+        """Record that something is stored under a text."""
+        self.stored[key].add(self.option)
+
     def involve(self, value: Value) -> None:
         """The host uses content that the program has made, or writes data into it: it is not only copied."""
         self.involved.update(origin.node for origin in own_origins(value))
@@ -231,6 +257,11 @@ class State:
         self.frame.marks[kind, self.region] = None
         if kind == "act" and (loop := self.region.loop()) is not None:
             loop.acts = True
+
+    def load(self, kind: str, node: ast.AST) -> None:
+        """Record what a worker does for its samples here, with ``file`` for one that it decodes."""
+        if self.worker and isinstance(node, ast.expr) and not self.frame.module.library:
+            self.frame.loads[kind, node, self.region] = None
 
     def called(self, callee: Frame, kind: str, node: ast.AST) -> None:
         """Record a call of a frame."""
@@ -268,7 +299,7 @@ class State:
             and isinstance(value.detail, (int, float))
             and not isinstance(value.detail, bool)
         ):
-            value = Value(Kind.NUMBER, option=value.option) if not value.option else value
+            value = Value(Kind.NUMBER, items=[value]) if not value.option else value
         before = owner.fields.get(name)
         self.stores.append(name)
         if before is value:
@@ -311,8 +342,8 @@ def _position(node: ast.AST) -> tuple[int, int]:
 
 
 def number(value: Value) -> Value:
-    """A literal number as an argument: functions are followed for any number, but know zero."""
+    """A literal number as an argument: functions are followed for any number, but know zero, and one of the others."""
     plain = isinstance(value.detail, (int, float)) and not isinstance(value.detail, bool)
     if value.kind is not Kind.CONSTANT or not plain or value.option or value.detail == 0:
         return value
-    return Value(Kind.NUMBER)
+    return Value(Kind.NUMBER, items=[value])

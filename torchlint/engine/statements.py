@@ -16,10 +16,10 @@ from torchlint.engine.conditions import (
     leaves,
     off,
     passive,
-    seldom_flags,
     sounds_rare,
     tested_fields,
     truth,
+    usually,
 )
 from torchlint.engine.frames import NO_GRADIENTS, Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
@@ -153,6 +153,8 @@ class Statements:
         class_ = Class(node, scope)
         self._engine.classes.all.append(class_)
         value = Value(Kind.CLASS, node.name, target=class_)
+        if any(isinstance(base, ast.Name) and base.id == node.name for base in node.bases):
+            self._engine.classes.lineage(class_)  # while the name still is that of its base
         scope.set(node.name, value)
         inner = Scope(class_.fields, scope.module, scope)
         inner.of_class = True
@@ -210,7 +212,7 @@ class Statements:
         before, since = dict(scope.names), self._state.changes
         fields = tested_fields(node.test) if isinstance(node, ast.If) else set()
         outcomes: list[dict[str, Value]] = []
-        seldom: list[bool] = []
+        going: list[Branch] = []
         writes: list[dict[tuple[Object, str], Value]] = []
         returned: list[Value] = []
         for number, branch in enumerate(branches):
@@ -222,7 +224,7 @@ class Statements:
                 try:
                     self.block(branch.body, scope)
                     outcomes.append(dict(scope.names))
-                    seldom.append(branch.rare)
+                    going.append(branch)
                 except Returned as end:
                     returned.append(end.value)
                     goes_on = False
@@ -237,17 +239,23 @@ class Statements:
             if returned:
                 raise Returned(scope.returned.pop())
             raise Left
+        self._merge(going, outcomes, scope)
+        for place in dict.fromkeys(place for changed in writes for place in changed):
+            held = place[0].fields.get(place[1])
+            values = [changed.get(place, held) for changed in writes]
+            known = _usually(going, values) or join_all(value for value in values if value is not None)
+            self._state.set_field(*place, known)
+
+    def _merge(self, branches: Sequence[Branch], outcomes: Sequence[dict[str, Value]], scope: Scope) -> None:
+        """Join the names that branches end with."""
         scope.names.clear()
         scope.names.update(outcomes[0])
         for outcome in outcomes[1:]:
             merge(scope, outcome)
-        if any(seldom) and not all(seldom):
-            rare, usual = outcomes[seldom.index(True)], outcomes[seldom.index(False)]
-            scope.names.update(seldom_flags(usual, rare))
-        for place in dict.fromkeys(place for changed in writes for place in changed):
-            held = place[0].fields.get(place[1])
-            values = [changed.get(place, held) for changed in writes]
-            self._state.set_field(*place, join_all(value for value in values if value is not None))
+        if len(outcomes) > 1:
+            for name in [*scope.names]:
+                known = _usually(branches, [outcome.get(name) for outcome in outcomes])
+                scope.names[name] = known or scope.names[name]
 
     def _match_(self, node: ast.Match, scope: Scope) -> None:
         self._engine.evaluate(node.subject, scope)
@@ -328,6 +336,15 @@ class Statements:
         self._state.undo(since)
         scope.names.clear()
         scope.names.update(before)
+
+
+def _usually(branches: Sequence[Branch], values: Sequence[Value | None]) -> Value | None:
+    """What a normal run has after two branches, if it seldom or never takes one of them."""
+    unusual = [branch.rare or branch.option is not None for branch in branches]
+    if sorted(unusual) != [False, True]:
+        return None
+    branch, other, usual = branches[unusual.index(True)], *(values[unusual.index(odd)] for odd in (True, False))
+    return usually(usual, other, rare=branch.rare, option=branch.option) if other not in (None, usual) else None
 
 
 def _own(scope: Scope) -> Collection[str]:

@@ -63,17 +63,23 @@ def _dominated(this: Value, that: Value) -> Value | None:
     if this.kind is Kind.UNKNOWN:
         if that.kind is Kind.TENSOR:
             return _besides(that, this)
-        return this if that.kind in PLAIN and this.detail is not None else that
+        unsure = that.kind is Kind.DATASET or _is_host(that)
+        return this if (that.kind in PLAIN and this.detail is not None) or unsure else that
     if this.kind is Kind.METHOD:
-        return that
+        return this if _is_host(that) else that
     if this.is_none:
         return that.or_none()
     if this.kind is Kind.TENSOR and that.kind is not Kind.TENSOR:
         keeps = that.kind in CALLABLE or that.kind in (Kind.DICT, Kind.TUPLE)
-        if that.kind in _NO_TENSORS and this.sure:
+        if this.sure and (that.kind in _NO_TENSORS or isinstance(that.detail, bool)):
             return tensor(this.device or Device.UNKNOWN, sure=False, detail=this.detail, origin=this.origin)
         return None if keeps else _besides(this, that)
     return None
+
+
+def _is_host(value: Value) -> bool:
+    """Whether this is the host as a device: what is unknown beside it probably is the accelerator."""
+    return value.kind is Kind.DEVICE and value.device is Device.HOST
 
 
 def _besides(one: Value, other: Value) -> Value:

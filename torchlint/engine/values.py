@@ -38,7 +38,7 @@ class Kind(Enum):
     DATASET = "dataset"  # of tensors, in `items`
     OPTIMIZER = "optimizer"
     DEVICE = "device"
-    GENERATOR = "generator"  # `target` is its frame
+    GENERATOR = "generator"  # `target` is its frame; `receiver` is the loader of which it is an iterator
     PARTIAL = "partial"
     UNION = "union"  # of `items`, all of which may be called or have attributes
     PARSER = "parser"  # of command-line arguments; `fields` are its options
@@ -113,13 +113,14 @@ class Option(NamedTuple):
 
     ``name`` is the option without which that differs; with a space in it, it says in words how a run differs.
     ``given``: the configuration gives the option its value, and not the program by default. ``assumed``: a parameter of
-    a function that nothing is known to call.
+    a function that nothing is known to call. ``others`` are other values that scripts and option files give it.
     """
 
     name: str
     on: bool | None
     given: bool = False
     assumed: bool = False
+    others: frozenset[str] = frozenset()
 
 
 class Value:
@@ -127,7 +128,7 @@ class Value:
 
     ``sure`` means that a tensor is known by what makes it, and that a constant cannot be something else. ``rarely`` is
     1 for a condition that holds rarely, -1 for one that rarely does not. ``maybe_none`` adds None to what it may be.
-    ``rank`` is the number of dimensions of a tensor, if that is known.
+    ``rank`` is the number of dimensions of a tensor, if that is known. ``items`` of a number is one that it may be.
     """
 
     __slots__ = (
@@ -165,9 +166,9 @@ class Value:
             return self
         return self._copy(maybe_none=True)
 
-    def certain(self, *, sure: bool = True) -> Value:
-        """This tensor, known to be one, or not."""
-        return self._copy(sure=sure)
+    def certain(self) -> Value:
+        """This tensor, known to be one."""
+        return self._copy(sure=True)
 
     def overwritten(self) -> Value:
         """This value with other content, which comes from nowhere in particular.
@@ -183,6 +184,10 @@ class Value:
     def assumed(self) -> Value:
         """This option as a parameter of a function that nothing is known to call."""
         return self._copy(option=self.option._replace(assumed=True) if self.option is not None else None)
+
+    def only(self, option: Option) -> Value:
+        """This class or function, which is chosen only with an option."""
+        return self._copy(option=option)
 
     def joined(self, calls: dict[Any, Any]) -> Value:
         """This tensor, of parts that calls have joined."""
@@ -235,6 +240,7 @@ class Value:
 BATCH = "batch"  # the detail of what loaders and unknown iterables yield
 MOVED = "moved"  # the detail of what was moved to the device, such as a dict of tensors: a tensor, if it is not sure
 MASK, INDICES = "mask", "indices"  # the details of boolean tensors, and of those of integers
+HANDLE = "handle"  # the detail of an open file or database, which only one process can use
 SPARSE = "sparse"  # the detail of sparse and nested tensors
 
 _NULLABLE = frozenset(

@@ -22,8 +22,3 @@ ARRAY_FACTORIES = frozenset(name for name in TORCH_FACTORIES if ".random." not i
     f"numpy.{name}" for name in "logspace tri zeros_like ones_like full_like empty_like".split()
 )
 ARRAY_NAMES = frozenset(name.rpartition(".")[2] for name in (*TORCH_FACTORIES, *ARRAY_FACTORIES, "choice"))
-GENERATORS = GENERATING | ARRAY_FACTORIES
-# The dtypes of integers that NumPy draws.
-NUMPY_DTYPES = dict.fromkeys(("numpy.random.randint", "numpy.random.permutation"), "int64")
-# Methods of an array that only change its shape or dtype.
-ARRAY_FORM_METHODS = frozenset("astype reshape copy".split())

@@ -35,7 +35,7 @@ STEPPED = frozenset(
 )
 # Methods and functions that workers of loaders call for every sample or batch, and methods that trainers of all kinds
 # call for every batch, also of an evaluation.
-CALLED_FOR_SAMPLES = frozenset("__getitem__ __next__".split())
+CALLED_FOR_SAMPLES = frozenset("__getitem__ __getitems__ __next__".split())
 COLLATING = frozenset("collate_fn collate collate_batch".split())
 EVALUATING = frozenset("validation_step test_step predict_step".split())
 CALLED_FOR_BATCHES = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-READ, WAIT, COPY, GRAPH, GROWTH, EARLY = "read", "wait", "copy", "graph", "growth", "early"
+READ, WAIT, COPY, GRAPH, GROWTH, EARLY, LOADING = "read", "wait", "copy", "graph", "growth", "early", "loading"
 
 
 class Form(NamedTuple):
@@ -236,6 +236,10 @@ RECORDED = Form("`{}`", GRAPH, (), "torch/csrc/autograd/functions/utils.h: compu
 
 # TL108 reports it.
 GROWN = Form("`{}(..)` of itself", GROWTH, (), "aten/src/ATen/native/cuda/Shape.cu: cat_out_cuda")
+
+# TL405 reports it, and TL406.
+RESTARTED = Form("a new iterator of a loader", LOADING, (), "torch/utils/data/dataloader.py: DataLoader.__iter__")
+IN_WORKER = Form("{}", LOADING, (), "torch/cuda/__init__.py: _lazy_init")
 
 # Rules about reads in loops of a step, copies of what never changes, and copies that take back others.
 REPEATED, UNCHANGED, RETURNING = ("TL302",), ("TL205",), ("TL201",)

@@ -5,7 +5,6 @@ from __future__ import annotations
 STEP_METHODS = frozenset(
     "backward manual_backward train_step training_step optimize_parameters train_batch train_on_batch".split()
 )
-LOADER_WORDS = ("loader", "loaders", "dataloader", "data_iter", "train_iter", "dataloaders", "prefetcher", "dl")
 OPTIMIZER_WORDS = ("optim", "opt_", "solver")
 OPTIMIZER_NAMES = frozenset("opt scaler grad_scaler".split())
 NO_GRADIENTS = frozenset({"torch.no_grad", "torch.inference_mode"})

@@ -18,4 +18,4 @@ FILE_DATASETS = frozenset(
     "UCF101 HMDB51".split()
 )
 # Handles that cannot be sent to a worker process, or must not be shared with it.
-HANDLES = frozenset("h5py.File lmdb.open sqlite3.connect tables.open_file netCDF4.Dataset builtins.open".split())
+HANDLES = frozenset("h5py.File lmdb.open sqlite3.connect tables.open_file netCDF4.Dataset".split())

@@ -6,9 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import Arguments
+from torchlint.engine.chosen import among
 from torchlint.engine.containers import ANY_FIELD, is_loader
+from torchlint.engine.device_names import name_of
 from torchlint.engine.frames import Class, Scope
 from torchlint.engine.paths import path_of
+from torchlint.engine.started import iterator
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     COUNTER,
@@ -75,7 +78,7 @@ class Builtins:
 
     def _text(self, given: Arguments) -> Value:
         self._state.reads(given.get(0), given.node, given.scope, forms.READ_FUNCTION, given.name)
-        return TEXT
+        return name_of(given.get(0)) if given.get(0).kind is Kind.DEVICE else TEXT
 
     def _round(self, given: Arguments) -> Value:
         return given.get(0) if given.get(0).kind is Kind.TENSOR else NUMBER
@@ -134,10 +137,11 @@ class Builtins:
 
     def _like(self, iterable: Value, element: Value) -> Value:
         """A view of an iterable with other elements: still a loader, still the same generator."""
+        if iterable.kind is Kind.GENERATOR:
+            made, loader = iterable.target, iterable.receiver
+            return Value(Kind.GENERATOR, iterable.detail, element=element, target=made, receiver=loader)
         if is_loader(iterable) or self._engine.containers.holds_loader(iterable):
             return Value(Kind.LOADER, iterable.detail, element=element, origin=iterable.origin)
-        if iterable.kind is Kind.GENERATOR:
-            return Value(Kind.GENERATOR, iterable.detail, element=element, target=iterable.target)
         return collection(element)
 
     def _collect(self, given: Arguments) -> Value:
@@ -154,7 +158,7 @@ class Builtins:
         iterate = self._engine.classes.method(value, "__iter__") if value.kind is Kind.INSTANCE else None
         if iterate is not None:
             return self._engine.call(iterate, [], {}, given.node, given.scope)
-        return value
+        return iterator(self._state, value, given.node)
 
     def _next(self, given: Arguments) -> Value:
         value = given.get(0)
@@ -196,8 +200,8 @@ class Builtins:
         code = given.get(0)
         if code.kind is Kind.CONSTANT and isinstance(code.detail, str):
             return given.scope.get(code.detail) or UNKNOWN
-        classes = [value for value in given.scope.module.names.values() if value.kind is Kind.CLASS]
-        return join_all(classes[:_CHOICES])
+        classes = [(name, v) for name, v in given.scope.module.names.items() if v.kind is Kind.CLASS]
+        return join_all(among(dict(classes[:_CHOICES]), code, self._engine.program.said))
 
     def _super(self, given: Arguments) -> Value:
         explicit = given.get(0)

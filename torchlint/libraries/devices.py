@@ -28,7 +28,7 @@ class Devices:
 
     def named(self, value: Value) -> Device | None:
         """The device that a value names; None if it names none."""
-        if value.kind is Kind.DEVICE:
+        if value.kind in (Kind.DEVICE, Kind.TEXT) and value.device is not None:
             return value.device
         if value.kind is Kind.CONSTANT and isinstance(value.detail, str):
             name = value.detail.partition(":")[0]
@@ -64,6 +64,8 @@ class Devices:
         """A tensor at another place; records the copy."""
         if device is Device.UNKNOWN:
             device = Device.HOST if self._state.worker else Device.ACCELERATOR
+        if device is Device.ACCELERATOR and value.device is not Device.ACCELERATOR and is_certain(given):
+            self._state.load("device", given.node)
         if device is Device.ACCELERATOR and value.device is Device.HOST:
             self.copy(given, value.origin, value.memory)
         elif not self.is_asynchronous(given):
@@ -123,6 +125,13 @@ class Devices:
             fields = {name: self.moved_all(item, device, given, depth - 1) for name, item in value.fields.items()}
             return Value(Kind.DICT, fields=fields, element=element)
         return collection(element) if value.kind is Kind.LIST and element is not None else value
+
+
+def is_certain(given: Arguments) -> bool:
+    """Whether no argument is the CPU only by the default of a parameter that nothing is known to pass."""
+    assumed = (v for v in given.all if v.kind is Kind.CONSTANT and v.option is not None and v.option.assumed)
+    devices = all(v.sure for v in given.all if v.kind is Kind.DEVICE)
+    return devices and not any(str(v.detail).startswith("cpu") for v in assumed)
 
 
 def _flag(given: Arguments) -> Value:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.views import JOINING
 from torchlint.engine.arguments import Arguments
 from torchlint.engine.frames import Function, Scope
-from torchlint.engine.values import SPARSE, Device, Kind, Value, leaves, library, sequence, tensor
+from torchlint.engine.values import HANDLE, SPARSE, Device, Kind, Value, leaves, library, sequence, tensor
 from torchlint.knowledge import following as known
 from torchlint.knowledge.forms import BY_LIBRARY
 from torchlint.knowledge.loaders import UNPINNABLE
+from torchlint.knowledge.sample_files import DECODERS, FILE_DATASETS, HANDLES
 from torchlint.libraries.builtins import Builtins
 from torchlint.libraries.devices import Devices
 from torchlint.libraries.loaders import Loaders, on_device
@@ -32,6 +33,7 @@ _MAKES = re.compile(r"instan|construct|create|build|make|init")
 _CALLS = re.compile(r"call|run")
 _WRAPPER = "the wrapper of the model"
 _DEEP = 3  # containers in arguments
+_BACK = frozenset({"cpu", "numpy", "item", "tolist"})  # methods that bring results to the host
 
 
 class Libraries:
@@ -54,6 +56,8 @@ class Libraries:
 
     def call(self, function: Value, given: Arguments) -> Value:
         """What a function or method of a library gives."""
+        if given.name in _BACK:
+            self._engine.state.load("host", given.node)
         found = self._method(given) if function.kind is Kind.METHOD else self._function(function.detail, given)
         parts = (leaf.detail for value in given.values for leaf in leaves(value))
         if given.name in UNPINNABLE or (f"torch.{given.name}" in JOINING and SPARSE in parts):
@@ -65,6 +69,12 @@ class Libraries:
         top = dotted.partition(".")[0]
         if top == "builtins" and dotted != "builtins.__import__":
             return self._builtins.call(given)
+        if dotted in DECODERS:
+            self._engine.state.load("file", given.node)
+        if dotted in FILE_DATASETS:
+            return Value(Kind.DATASET, dotted, target=given.node)
+        if dotted in HANDLES:
+            return Value(Kind.UNKNOWN, HANDLE)
         found = self._torch.call(dotted, given) if top == "torch" else None
         return found if found is not None else self._others.call(dotted, given)
 

@@ -11,7 +11,7 @@ from torchlint.engine.arguments import OTHERS, Arguments
 from torchlint.engine.origins import read_among
 from torchlint.engine.values import INDICES, MASK, UNKNOWN, Device, Kind, Origin, Value, computed, leaves, tensor
 from torchlint.knowledge import forms, tensors
-from torchlint.libraries.devices import Devices
+from torchlint.libraries.devices import Devices, is_certain
 from torchlint.libraries.tensors import Tensors, content_of, detail_of
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class Factories:
             self._tensors.sizes(given.all, given)
         dtype = given.named.get("dtype", UNKNOWN).detail
         detail = _DETAILS.get(dtype, detail_of(record) if dtype is None else None)
+        if record.rank == ARGUMENTS and any(map(_is_zero, given.values)):
+            return tensor(device or Device.UNKNOWN)  # without elements, so that nothing is copied
         device = device or self._default
         kind = "drawn" if record.draws else "fixed" if all(map(_never_changes, given.all)) else "made"
         host = device is Device.HOST and _CHOSEN.isdisjoint(given.named) and OTHERS not in given.named
@@ -60,6 +62,8 @@ class Factories:
             return None
         wanted = given.named["device"]
         found = None if wanted.is_none else self._devices.of(wanted) or Device.HOST
+        if (found is Device.ACCELERATOR or wanted.kind is Kind.UNKNOWN) and is_certain(given):
+            self._state.load("device", given.node)
         return Device.ACCELERATOR if found is Device.UNKNOWN else found
 
     def _of_data(self, given: Arguments, device: Device | None) -> Value:
@@ -90,8 +94,13 @@ class Factories:
     def data_origin(self, given: Arguments, data: Value, *, read: bool = False) -> Origin:
         """Where the data of a tensor come from; for types of tensors, numbers are sizes."""
         sized = given.name in TYPES and data.kind in _NUMBERS
-        kind = "read" if read else "batch" if data.is_batch else "made" if sized else content_of(data)
+        kind = "read" if read else "batch" if data.is_batch else "made" if sized else content_of(data, given.node)
         return data.origin or read_among([data]) or self._state.origin(kind, given.node)
+
+
+def _is_zero(size: Value) -> bool:
+    """Whether a size, or one of several, is zero."""
+    return any(leaf.kind is Kind.CONSTANT and leaf.detail == 0 and leaf.sure for leaf in leaves(size))
 
 
 def _never_changes(value: Value) -> bool:

@@ -78,7 +78,7 @@ class Loaders:
             batch = _unpinned(batch)
         if isinstance(node, ast.Call) and not scope.module.library:
             unpinned = self._unpinned(batch) if _gives_one(named.get("collate_fn", batch), batch) else ""
-            made = Made(node, self._state.frame, self._state.region, named, unpinned)
+            made = Made(node, self._state.frame, self._state.region, named, unpinned, frame, dataset)
             self._state.loaders[node, self._state.region] = made
         return batch
 
@@ -86,7 +86,7 @@ class Loaders:
         """What indexing a dataset gives, or iterating over it."""
         if dataset.kind is Kind.UNION:
             dataset = next((member for member in dataset.items if member.kind is Kind.INSTANCE), dataset)
-        if dataset.kind is Kind.DATASET:
+        if dataset.kind is Kind.DATASET and dataset.detail is None:
             usual = Device.ACCELERATOR if self._engine.program.sets_default_device else Device.HOST
             return sequence([tensor(_or(each.device, usual)) for each in dataset.items])
         if dataset.kind in (Kind.GENERATOR, Kind.LIST):

@@ -128,7 +128,8 @@ class Options:
             return constant(True) if for_device else Value(Kind.FLAG, option=Option(shown, value))
         if value is None:
             return UNKNOWN if for_device else Value(Kind.UNKNOWN, "option", option=Option(shown, False))
-        return Value(Kind.CONSTANT, value, sure=False, option=Option(shown, bool(value)))
+        others = self._engine.program.said(name.rpartition(".")[2]) if isinstance(value, str) else frozenset()
+        return Value(Kind.CONSTANT, value, sure=False, option=Option(shown, bool(value), others=others - {value}))
 
     def of_function(self, function: Value, node: ast.AST, scope: Scope) -> Value:
         """What a function gives that a command line calls: its parameters with defaults are options."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.containers import is_loader
-from torchlint.engine.origins import of_operands, overwrite, read_among
+from torchlint.engine.origins import of_operands, overwrite, own_origins, read_among
+from torchlint.engine.started import iterator
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
     NUMBER,
@@ -81,9 +82,19 @@ class Others:
     def _computed(self, top: str, given: Arguments) -> Value:
         """A function of which nothing is known: what it makes of tensors of the device is probably there, too."""
         device = device_of(given.all)
+        if given.node is self._state.discarded:
+            self._written(given)
         if top in known.TENSOR_LIBRARIES and device is not None:
             return tensor(device)
         return tensor(Device.ACCELERATOR, sure=False) if device is Device.ACCELERATOR else UNKNOWN
+
+    def _written(self, given: Arguments) -> None:
+        """A function whose result nothing uses writes to what it gets."""
+        for value in given.all:
+            self._state.involve(value)
+        for node, value in zip(given.node.args, given.values, strict=False):
+            if isinstance(node, ast.Name) and value.kind is Kind.ARRAY:
+                self._state.foreign.update(origin.node for origin in own_origins(value))
 
     def _of_models(self, dotted: str, name: str) -> Value | None:
         if "okenizer" in dotted or "rocessor" in dotted or ".transforms" in dotted or "scheduler" in dotted.lower():
@@ -124,7 +135,7 @@ class Others:
     def _itertools(self, given: Arguments) -> Value:
         element = self._engine.containers.element
         if given.name == "cycle":
-            return given.get(0)
+            return iterator(self._state, given.get(0), given.node, whole=True)
         if given.name in ("islice", "takewhile"):
             return given.get(0 if given.name == "islice" else 1)
         if given.name == "count":

@@ -13,6 +13,7 @@ from torchlint.engine.arguments import Arguments, device_of
 from torchlint.engine.memory import PINNED
 from torchlint.engine.origins import chosen, is_own, of_call, overwrite
 from torchlint.engine.values import (
+    COUNTER,
     FLAG,
     INDICES,
     MASK,
@@ -205,7 +206,7 @@ class Tensors:
         owner, name = given.receiver, given.name
         if name == "new_tensor" and self._state.on_device(owner):
             data = given.get(0)
-            content = data.origin or self._state.origin(content_of(data), given.node)
+            content = data.origin or self._state.origin(content_of(data, given.node), given.node)
             self._state.happen(given.node, given.scope, forms.HOST_DATA, content, name=name)
         origin = self._state.origin("made", given.node) if owner.device is Device.HOST else None
         return tensor(owner.device or Device.UNKNOWN, origin=origin)
@@ -242,16 +243,31 @@ class Tensors:
         return tensor(owner.device or Device.UNKNOWN, sure=owner.detail == MOVED, origin=owner.origin)
 
 
-def content_of(data: Value) -> str:
-    """What the data of the host are of which a tensor is made, as ``Origin`` names it."""
+def content_of(data: Value, node: ast.AST) -> str:
+    """What the data of the host are of which a call makes a tensor, as ``Origin`` names it."""
     if data.kind is Kind.ARRAY:
         return "array"
+    if _is_generated(data, next(iter(getattr(node, "args", ())), node)):
+        return "generated"
     every = list(leaves(data))
     if not every or any(leaf.kind not in _PLAIN or leaf.is_text or leaf.is_none for leaf in every):
         return "data"
     if len(every) == 1 and data.kind not in (Kind.LIST, Kind.GENERATOR):
         return "number"
     return "constant numbers" if all(leaf.kind is Kind.CONSTANT and leaf.sure for leaf in every) else "numbers"
+
+
+def _is_generated(data: Value, node: ast.AST) -> bool:
+    """``[0] * n``, ``range(n)``: whether a list repeats a number or a range, so that a factory can make the same."""
+    if data.kind is Kind.RANGE:
+        return True
+    element = data.element if data.kind is Kind.LIST else None
+    if element is None or element.kind is Kind.LIST:
+        return element is not None and _is_generated(element, getattr(node, "elt", node))
+    if element.kind is Kind.CONSTANT:
+        return element.sure and element.option is None and isinstance(element.detail, (int, float))
+    filtered = isinstance(node, ast.ListComp) and any(clause.ifs for clause in node.generators)
+    return element is COUNTER and isinstance(node, (ast.Call, ast.ListComp)) and not filtered
 
 
 def detail_of(known: Function) -> str | None:

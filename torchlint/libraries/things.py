@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from torchlint.catalogue.views import CASTS, SHARING
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
+from torchlint.engine.chosen import among, declared
 from torchlint.engine.containers import ANY_FIELD, BATCHES, forget_options
+from torchlint.engine.device_names import is_named
 from torchlint.engine.origins import chosen, read_among
 from torchlint.engine.paths import filled, path_of
+from torchlint.engine.started import iterator
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     ELEMENT,
@@ -97,8 +100,9 @@ class Things:
             return Value(Kind.DICT, fields=dict(owner.fields), element=owner.element)
         return UNKNOWN
 
-    def _any_value(self, owner: Value) -> Value:
-        values = [*owner.fields.values(), *([owner.element] if owner.element is not None else [])]
+    def _any_value(self, owner: Value, name: Value | None = None) -> Value:
+        fields = among(owner.fields, name, self._engine.program.said) if name is not None else owner.fields.values()
+        values = [*fields, *([owner.element] if owner.element is not None else [])]
         return join_all(values) if values else ELEMENT if owner.is_batch else UNKNOWN
 
     def _is_known(self, owner: Value) -> bool:
@@ -123,7 +127,7 @@ class Things:
         if known_ and name.detail in owner.fields:
             return owner.fields[name.detail]
         if not known_ and owner.fields:
-            return self._any_value(owner)
+            return self._any_value(owner, name)
         if owner.element is not None:
             return owner.element
         return default or (NONE if known_ and owner.detail is None else UNKNOWN)
@@ -160,6 +164,9 @@ class Things:
             return given.receiver
         if given.name in ("split", "rsplit", "splitlines"):
             return collection(TEXT)
+        same = is_named(given.receiver, given.get(0)) if given.name == "startswith" else None
+        if same is not None:
+            return constant(same)
         return FLAG if given.name in ("startswith", "endswith", "isdigit") else TEXT
 
     def _constant(self, given: Arguments) -> Value:
@@ -179,7 +186,9 @@ class Things:
         return NUMBER
 
     def _generator(self, given: Arguments) -> Value:
-        return given.receiver.element or UNKNOWN if given.name in ("__next__", "send") else UNKNOWN
+        if given.name in ("next", "__next__") and given.receiver.detail == "loader":
+            self._state.mark("fetch")
+        return given.receiver.element or UNKNOWN if given.name in ("next", "__next__", "send") else UNKNOWN
 
     def _loader(self, given: Arguments) -> Value:
         owner = given.receiver
@@ -190,6 +199,8 @@ class Things:
         if given.name in ("next", "__next__"):
             self._state.mark("fetch")
             return owner.element or UNKNOWN
+        if given.name == "__iter__":
+            return iterator(self._state, owner, given.node)
         return NUMBER if given.name == "__len__" else owner if given.name in _SAME_LOADER else UNKNOWN
 
     # -- objects -----------------------------------------------------------------------------------
@@ -289,11 +300,16 @@ class Things:
             self._devices.copy(given, self._state.origin("batch", given.node))
             return tensor(Device.ACCELERATOR, origin=self._state.origin("uploaded", given.node))
         if self._moves(given):
+            self._state.load("device", given.node)
             return tensor(Device.ACCELERATOR, sure=False, detail=MOVED)
         if given.name in _SAME_UNKNOWN:
             return owner
         if given.name == "item":
             return NUMBER
+        if given.name in ("get", "pop") and given.get(0).is_text and not owner.is_batch:
+            told = declared(given.get(0).detail, self._engine.program)
+            if told is not None:
+                return told
         if given.name in ("items", "values"):
             part = ELEMENT if owner.is_batch else UNKNOWN
             return collection(sequence([TEXT, part]) if given.name == "items" else part)
@@ -354,7 +370,7 @@ class Things:
 
 _VIEWS = SHARING - CASTS.keys()
 _SAME_FILE = frozenset("open read read_text read_bytes resolve absolute expanduser as_posix strip".split())
-_SAME_LOADER = frozenset("__iter__ shuffle batch with_epoch repeat map set_epoch".split())
+_SAME_LOADER = frozenset("shuffle batch with_epoch repeat map set_epoch".split())
 _SAME_UNKNOWN = frozenset("cuda to train eval detach float long half double int".split())
 _OF_DICTS = {
     "items": Things._items,

@@ -28,7 +28,7 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms, tensors
 from torchlint.knowledge.synchronization import CHECKING_ANYWAY, COMBINING
-from torchlint.libraries.devices import Devices
+from torchlint.libraries.devices import Devices, is_certain
 from torchlint.libraries.factories import TYPES, Factories
 from torchlint.libraries.tensors import Tensors, detail_of, gives_pair, rank_of
 
@@ -61,7 +61,7 @@ class TorchFunctions:
             for value in given.all:
                 self._state.alter(value, lasting=True)
             return Value(Kind.OPTIMIZER, name)
-        if dotted.startswith(("torch.nn.utils", "torch.nn.functional")):
+        if dotted.startswith(("torch.nn.utils", "torch.nn.functional")) and "._" not in dotted:
             return self._functional(given)
         for prefix, method in _NAMESPACES:
             if dotted.startswith(prefix):
@@ -76,7 +76,7 @@ class TorchFunctions:
 
     def _device(self, given: Arguments) -> Value:
         found = self._devices.named(given.get(0, "type")) or Device.ACCELERATOR
-        return Value(Kind.DEVICE, device=found)
+        return Value(Kind.DEVICE, device=found, sure=is_certain(given))
 
     def _true(self, given: Arguments) -> Value:
         return constant(True)
@@ -245,11 +245,9 @@ class TorchFunctions:
             return self._factories.made(record, given)
         if record.about_storage or (given.name.startswith("is_") and record.waits is None):
             return FLAG
-        state, node = self._state, given.node
-        device = device_of(given.all)
-        chosen = self._devices.named(given.named["device"]) if "device" in given.named else None
-        if given.name.endswith("_like") and chosen is not None:
-            return tensor(chosen, origin=state.origin("made", node))
+        state, device = self._state, device_of(given.all)
+        if record.made:
+            return self._like(record, given, device or Device.UNKNOWN)
         if device is Device.ACCELERATOR or (device is Device.UNKNOWN and not state.worker):
             self._waits(record, dotted, given)
         if record.gives == "flag":
@@ -269,6 +267,13 @@ class TorchFunctions:
         rank = rank_of(record, given.values[1:], given.named)
         found = tensor(place, detail=detail_of(record), origin=origin, rank=rank)
         return self._grows(found, dotted, given) if record.joins and given.name != "stack" else found
+
+    def _like(self, record: Function, given: Arguments, device: Device) -> Value:
+        """``torch.zeros_like`` and the like."""
+        place = (self._devices.named(given.named["device"]) if "device" in given.named else None) or device
+        self._tensors.numbers(record, given, [*given.values[1:], *given.named.values()])
+        origin = self._state.origin("drawn" if record.draws else "made", given.node)
+        return tensor(place, origin=origin if place is Device.HOST else None, rank=given.get(0, "input").rank)
 
     def _grows(self, found: Value, dotted: str, given: Arguments) -> Value:
         return self._state.joins(found, [given.get(0, "tensors")], given.node.func, given.scope, dotted)

@@ -53,7 +53,7 @@ ON_ACCELERATOR = any_of(
 # accelerator, as a file may do with what others give it.
 TORCH = any_of(identifiers(*sorted(TORCH_LIBRARIES | FRAMEWORKS_OF_TORCH)), ON_ACCELERATOR)
 COLLATE = identifier_parts("collate")
-# Names like those of `knowledge.heat.LOADER_WORDS`, and `next`.
+# Names of loaders, and `next`.
 LOADERS = any_of(identifier_parts("loader", "data_iter", "train_iter", "fetcher", "dl "), identifiers("next"))
 # Some code in the file may make a training step or iterate over batches.
 STEPS = any_of(
@@ -70,13 +70,6 @@ COMPUTES = any_of(BACKWARD, all_of(TORCH, identifiers("item tolist")))
 REPEATS_STEPS = all_of(STEPS, any_of(ON_ACCELERATOR, BACKWARD))
 # Something may run in every step: a training step, or a function that frameworks call in every step.
 HOT = any_of(STEPS, identifiers(*CALLED_FOR_BATCHES, *COLLATING))
-# A constructor of tensors gets another name, so that calls of it cannot be told from the text.
-_CONSTRUCTOR = r"(?:tensor|as_tensor|asarray|[A-Z]\w{0,40}Tensor|Tensor)"
-RENAMED_CONSTRUCTOR = any_of(
-    text_pattern(rf"\.{_CONSTRUCTOR}[ \t]*(?:[\r\n#;]|if\b|\Z)", identifier_parts("tensor", "asarray")),
-    imported(["tensor", "as_tensor", "asarray", "FloatTensor", "LongTensor", "DoubleTensor", "IntTensor"]),
-    text_pattern(r"Tensor[ \t\\]+as\b|[=(]\s*Tensor\s*[)#;\r\n]", imported(["Tensor"])),
-)
 
 # -- facts that need no parsing ------------------------------------------------------------------
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from torchlint.knowledge.following import DEFAULT_DEVICE, VALIDATION
 from torchlint.program.modules import Module
-from torchlint.program.world import USUAL, World
+from torchlint.program.world import USUAL, World, option_name
 from torchlint.project.definitions import Definitions
 from torchlint.project.outline import Outlines
 
@@ -47,6 +47,22 @@ class Program:
         """Whether some file chooses whether distributions check their arguments."""
         return any(VALIDATION in module.content for module in self.modules.values() if not module.is_test)
 
+    def said(self, option: str) -> frozenset[str]:
+        """The values that the project gives an option; of the empty name, all words of option files."""
+        return self.declared(option) | self._passed.get(option_name(option), frozenset())
+
+    def declared(self, option: str) -> frozenset[str]:
+        """The values that option files give an option."""
+        return self._declared.get(option_name(option), frozenset())
+
+    @cached_property
+    def _declared(self) -> dict[str, frozenset[str]]:
+        return _by_name(pair for pair in self.world.said if pair[0][:1] != "-")
+
+    @cached_property
+    def _passed(self) -> dict[str, frozenset[str]]:
+        return _by_name(pair for pair in self.world.said if pair[0][:1] == "-")
+
     def named(self, dotted: str) -> Module | None:
         """The module with this full dotted name."""
         return self._named.get(dotted)
@@ -56,6 +72,13 @@ class Program:
         named = self.world.programs
         found = [m for m in self.modules.values() if (m.is_program if named is None else m.path in named)]
         return sorted(found, key=lambda module: (_order(module), module.path.count("/")))
+
+
+def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, value in pairs:
+        found[option_name(name)].add(value)
+    return {name: frozenset(values) for name, values in found.items()}
 
 
 def _order(module: Module) -> int:

@@ -18,7 +18,9 @@ class World(NamedTuple):
     followed. ``hot`` are patterns of functions that are steps, or ``@decorators`` of such. ``allowed_waits`` are
     contexts, and comments that begin with ``#``, whose waits are accepted. ``upload_helper`` is the project's function
     that copies to the device. ``scripts`` are the functions that the project installs as commands, ``module:function``.
-    ``files`` are the option files that programs may read, with their contents.
+    ``files`` are the option files that programs may read, with their contents. ``said`` are names of options
+    with the values that option files of the project give them, and after a dash those that scripts and pages pass; and
+    all words of option files, without a name.
     """
 
     options: tuple[tuple[str, Setting], ...] = ()
@@ -29,6 +31,7 @@ class World(NamedTuple):
     allowed_waits: tuple[str, ...] = ()
     upload_helper: str = ""
     files: tuple[tuple[str, bytes], ...] = ()
+    said: tuple[tuple[str, str], ...] = ()
 
     def renamed(self, names: Mapping[str, str]) -> World:
         """The same with the names of programs in place of their paths."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint.knowledge.forms import BLOCKING, HOLDING
-from torchlint.project.followed import EVALUATION, HOT, SAMPLING
+from torchlint.project.followed import EVALUATION, FOREIGN, HOT, SAMPLING
 
 if TYPE_CHECKING:
     from torchlint.project.followed import FollowedEvent
@@ -31,8 +31,8 @@ def is_costly(event: FollowedEvent) -> bool:
 
 
 def is_needed(event: FollowedEvent) -> bool:
-    """Whether a step must read it, or what it is read for takes much longer."""
-    return event.use in (_MEANT if event.phase == SAMPLING else _NEEDED)
+    """Whether a step must read it or copy it, or what it is read for takes much longer."""
+    return event.use in (_MEANT if event.phase == SAMPLING else _NEEDED) or event.origin == FOREIGN
 
 
 def _costs_inference(event: FollowedEvent) -> bool:

@@ -38,7 +38,6 @@ BATCHES = ("batch", "pinned", "pageable")  # what events copy
 EVALUATION = "evaluation"
 WITHOUT_MODEL = "batches"  # the phase of a step that neither trains nor calls a model
 NO_TRAINING = ("inference", WITHOUT_MODEL)
-ONCE = "once"
 # The phase of a step in which a whole sequence is decoded or sampled.
 REQUEST = "request"
 # Where the configuration declares the step; before the name of its function, in the way from there.
@@ -46,6 +45,7 @@ HOT = "hot "
 # Phases of what is reported wherever it stands, and is in no step, or seldom.
 ONCE, SELDOM = "once", "seldom"
 UNCALLED = "in programs that call this"  # the option without which nothing is known to get there
+FOREIGN = "foreign"  # the origin of what a function outside of the project has written on the host
 SAME = "same"  # the origin of what a step copies that is the same as in the step before
 ONE_LENGTH = "for batches of a certain length"  # a mode of a program that nothing but the number of items shows
 # Origins of what a program makes itself on the host: see :class:`torchlint.engine.values.Origin`.
@@ -88,6 +88,10 @@ class FollowedLoader(NamedTuple):
     ``option`` is the option of the program on which it depends whether it pins its batches. ``workers`` is the number
     of its workers in a normal run, if that is known. ``feed`` is where its batches are copied. ``pins``: whether it
     pins its batches; ``batch`` is what pinning leaves as it is if they are that: the name of a class, or ``array``.
+    ``rate`` is how often it is made: ``once``, ``epoch``, ``step``, or ``seldom``. ``persists``: whether its workers
+    outlive an epoch; None if that is not known, or switched off. ``in_memory``: its dataset only indexes tensors.
+    ``decodes`` is what decodes a file for each sample, with path and line. ``starts`` are the lines at which a training
+    begins to iterate over it: path, line, and how often, in the same words.
     """
 
     place: Range
@@ -96,11 +100,18 @@ class FollowedLoader(NamedTuple):
     feed: FollowedFeed | None = None
     pins: bool | None = None
     batch: str = ""
+    rate: str = ONCE
+    persists: bool | None = None
+    in_memory: bool = False
+    decodes: tuple[str, int, str] = ("", 0, "")
+    starts: tuple[tuple[str, int, str], ...] = ()
 
     def with_paths(self, paths: Mapping[str, str]) -> FollowedLoader:
         """The same with the paths of other files in place of their names."""
-        feed = self.feed
-        return self if feed is None else self._replace(feed=feed._replace(path=paths.get(feed.path, feed.path)))
+        feed, (path, line, name) = self.feed, self.decodes
+        there = feed._replace(path=paths.get(feed.path, feed.path)) if feed is not None else None
+        starts = tuple((paths.get(file, file), at, rate) for file, at, rate in self.starts)
+        return self._replace(feed=there, decodes=(paths.get(path, path), line, name), starts=starts)
 
 
 _WHEN = {
@@ -121,7 +132,8 @@ class FollowedEvent(NamedTuple):
     or empty. ``origin`` says what is copied, if that is known: a ``batch``, one that is ``pinned`` or ``pageable``,
     what the host has ``computed`` of one, an ``array``, what was ``read`` before, what the step itself has made, as
     :class:`torchlint.engine.values.Origin` names it, or made before (``constant``; ``same`` if it is what the step
-    before has copied); a tensor that grows is ``kept`` by a model, the ``result`` of a loop, or ``other``.
+    before has copied), or what a ``foreign`` function has written; a tensor that grows is ``kept`` by a model, the
+    ``result`` of a loop, or ``other``.
     ``statement`` are the first and the last line of the statement, ``way`` the places from the step to here as in
     :class:`FollowedStep`. ``loops`` are what the loops inside of the step run over, outermost first, and ``use`` what
     becomes of a value that is read: a ``test``, one whether to go ``backward``, a ``check`` that it is finite, a test
@@ -238,9 +250,9 @@ class FollowedFile(NamedTuple):
     function, which is assumed to run in every step. ``unusual``: what a normal run does not get to, or only with an
     option that is off by default, with the reason in words. ``loaders``: those that the file makes.
     ``reached``: the lines of the functions that the programs of the project get to; None if there is no program with a
-    step. ``options``: the values of options in the programs that the configuration gives. ``unfollowed`` is what of the
-    file was left out. ``often``: how often its code runs, from the outside in; ``repeats``: its loops, and the
-    functions that train. ``content`` is a digest of what was followed: positions mean nothing for another content.
+    step. ``unfollowed`` is what of the file was left out. ``often``: how often its code runs, from the outside in;
+    ``repeats``: its loops, and the functions that train. ``content`` is a digest of what was followed: positions mean
+    nothing for another content.
     """
 
     content: str = ""
@@ -249,7 +261,6 @@ class FollowedFile(NamedTuple):
     unusual: tuple[tuple[Range, str], ...] = ()
     loaders: tuple[FollowedLoader, ...] = ()
     reached: tuple[int, ...] | None = None
-    options: tuple[tuple[str, bool | int | float | str], ...] = ()
     events: tuple[FollowedEvent, ...] = ()
     unfollowed: Unfollowed = Unfollowed()
     often: tuple[FollowedOften, ...] = ()
@@ -257,7 +268,7 @@ class FollowedFile(NamedTuple):
 
     def __bool__(self) -> bool:
         """Whether anything is known."""
-        known = (self.tensors, self.steps, self.unusual, self.loaders, self.options, self.events, self.often)
+        known = (self.tensors, self.steps, self.unusual, self.loaders, self.events, self.often)
         return self.reached is not None or any(known) or self.unfollowed != Unfollowed()
 
     @property
@@ -320,7 +331,6 @@ def moved(known: FollowedFile, before: bytes, after: bytes) -> FollowedFile:
         tuple((there(place), why) for place, why in known.unusual if moves(place)),
         tuple(loader._replace(place=there(loader.place)) for loader in known.loaders if moves(loader.place)),
         tuple(line for old in known.reached if (line := lines.get(old))) if known.reached is not None else None,
-        known.options,
         tuple(
             event.at_lines(there(event.place), lines)
             for event in known.events

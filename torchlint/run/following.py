@@ -12,7 +12,7 @@ from torchlint.knowledge.following import RETURNING
 from torchlint.program.world import World
 from torchlint.project.components import components
 from torchlint.project.definitions import Definitions
-from torchlint.project.followed import FollowedFile, digest
+from torchlint.project.followed import FollowedFile
 from torchlint.project.names import names
 
 if TYPE_CHECKING:
@@ -83,7 +83,4 @@ def _followed(contents: Mapping[str, bytes], world: World) -> dict[str, Followed
     read = {named[path]: data for path, data in contents.items() if _is_small(data)}
     with phase("following"), deep_recursion(), no_collection():
         found = solve(read, world=world.renamed(named)).files
-    if world.options:
-        found = {name: found.get(name) or FollowedFile(digest(data)) for name, data in read.items()}
-        found = {name: known._replace(options=world.options) for name, known in found.items()}
     return {paths[name]: known.with_paths(paths) for name, known in found.items()}

@@ -23,8 +23,10 @@ _Event = tuple[
     _Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool, tuple[str, int], str
 ]  # fmt: skip
 _Feed = tuple[str, int, str, str, bool | None] | None
-_Loader = tuple[_Place, str, int | None, _Feed, bool | None, str]
-_Option = tuple[str, bool | float | str]
+_Loader = tuple[
+    _Place, str, int | None, _Feed, bool | None, str, str, bool | None, bool, tuple[str, int, str],
+    list[tuple[str, int, str]]
+]  # fmt: skip
 _Steps = list[tuple[int, str, _Way]]
 _Lines = list[int] | None
 _Cut = tuple[bool, int]
@@ -32,30 +34,31 @@ _Often = tuple[_Place, str, str, bool, str]
 _Repeat = tuple[_Place, bool, bool, bool]
 # What is followed of a file: its path and the fields of a FollowedFile.
 PACKED = tuple[
-    str, str, _Texts, _Steps, _Texts, list[_Loader], _Lines, list[_Option], list[_Event], _Cut, list[_Often],
+    str, str, _Texts, _Steps, _Texts, list[_Loader], _Lines, list[_Event], _Cut, list[_Often],
     list[_Repeat]
 ]  # fmt: skip
 
 
 def unpacked(packed: list[Any]) -> FollowedFile:
     """What is known of a file, from what was stored of it."""
-    content, tensors, steps, unusual, loaders, reached, options, events, unfollowed, often, repeats = packed
+    content, tensors, steps, unusual, loaders, reached, events, unfollowed, often, repeats = packed
     found = [FollowedStep(line, phase, tuple((path, at, name) for path, at, name in way)) for line, phase, way in steps]
     made = tuple(map(_loader, loaders))
     lines = tuple(reached) if reached is not None else None
     ranges = _ranges(tensors), tuple(found), _ranges(unusual)
-    given = tuple((name, value) for name, value in options)
     happened = tuple(map(_event, events))
     counted = (
         tuple(FollowedOften((a, b, c, d), *rest) for (a, b, c, d), *rest in often),
         tuple(FollowedRepeat((a, b, c, d), *rest) for (a, b, c, d), *rest in repeats),
     )
-    return FollowedFile(content, *ranges, made, lines, given, happened, Unfollowed(*unfollowed), *counted)
+    return FollowedFile(content, *ranges, made, lines, happened, Unfollowed(*unfollowed), *counted)
 
 
 def _loader(packed: list[Any]) -> FollowedLoader:
     (a, b, c, d), option, workers, feed, *rest = packed
-    return FollowedLoader((a, b, c, d), option, workers, FollowedFeed(*feed) if feed is not None else None, *rest)
+    found = FollowedLoader((a, b, c, d), option, workers, FollowedFeed(*feed) if feed is not None else None, *rest)
+    path, line, name = found.decodes
+    return found._replace(decodes=(path, line, name), starts=tuple((a, b, c) for a, b, c in found.starts))
 
 
 def _event(packed: list[Any]) -> FollowedEvent:

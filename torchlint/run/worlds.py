@@ -13,7 +13,7 @@ from torchlint.base.paths import relative_to
 from torchlint.config.config import ConfigError, source_of
 from torchlint.program.world import USUAL, World
 from torchlint.project.names import names
-from torchlint.run.discovery.option_files import option_files
+from torchlint.run.discovery.option_files import option_files, said_options
 
 if TYPE_CHECKING:
     from torchlint.config.config import Config
@@ -27,7 +27,7 @@ def world_of(contents: Mapping[str, bytes], configurations: Configurations) -> W
     world = config.world if config is not None else USUAL
     if folder:
         files = option_files(contents.values(), folder, _root(contents), configurations)
-        world = world._replace(files=files)
+        world = world._replace(files=files, said=said_options(contents.values(), folder, configurations))
     if config is None or config.world.programs is None:
         return world._replace(scripts=configurations.scripts(folder) if folder else ())
     root = config.programs_root or config.root

@@ -66,7 +66,6 @@ class FollowedNodes:
         self._steps = {step.line: step for step in known.steps}
         self._often, self._starts = _flat(known.often)
         self._repeats = {each.place: each for each in known.repeats}
-        self.options = known.options  # of programs, that the configuration gives values
 
     def tensor(self, node: cst.CSTNode) -> str | None:
         """The tensor that an expression is, as :class:`~torchlint.project.followed.FollowedFile` names it."""
@@ -74,11 +73,7 @@ class FollowedNodes:
 
     def is_reached(self, function: cst.FunctionDef) -> bool:
         """Whether the programs of the project get to a function, as far as that is known."""
-        return self._reached is None or self.reaches(function)
-
-    def reaches(self, function: cst.FunctionDef) -> bool:
-        """Whether the programs of the project are known to get to a function."""
-        return self._positions().lines_of(function)[0] in (self._reached or ())
+        return self._reached is None or self._positions().lines_of(function)[0] in self._reached
 
     def beside(self, node: cst.CSTNode, form: str) -> list[FollowedEvent]:
         """What happens in this form in an expression and in the others of its statement; nothing if not in itself."""

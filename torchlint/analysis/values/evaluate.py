@@ -10,7 +10,7 @@ import libcst as cst
 
 from torchlint.analysis.scopes.bindings import Binding
 from torchlint.analysis.syntax.calls import literal, method
-from torchlint.analysis.values import content, lists
+from torchlint.analysis.values import lists
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import LocalClasses
 from torchlint.analysis.values.fixpoint import FixpointMemo
@@ -19,7 +19,7 @@ from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.analysis.values.semantics import arrays, devices, models, operators, tensors
 from torchlint.analysis.values.semantics.device_evidence import GRADIENT, DeviceEvidence
-from torchlint.analysis.values.stores import AttributeStores, is_own
+from torchlint.analysis.values.stores import AttributeStores
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
 
 if TYPE_CHECKING:
@@ -85,10 +85,6 @@ class Evaluator:
         )
         if lists.is_empty(found):
             found = self.memo.get_or_compute(("grown", bindings), lambda: self._grown(found, bindings), UNKNOWN)
-        if content.is_marked(found) and not all(
-            content.stays_generated(self, self.code.uses(binding), node, binding.node) for binding in bindings
-        ):
-            return content.without_mark(found)
         return found
 
     def _any(self, bindings: Iterable[Binding]) -> Value:
@@ -145,9 +141,8 @@ class Evaluator:
             tensor = next((part for part in parts if part.located), None)
         if tensor is None:
             return UNKNOWN
-        generated = tensor.generated and not any(map(content.holds_data, parts))
         sure = all(part.sure or part.kind is Kind.SCALAR for part in parts)
-        return tensor._replace(kind=Kind.TENSOR, sure=sure, origin=binding.statement, generated=generated)
+        return tensor._replace(kind=Kind.TENSOR, sure=sure, origin=binding.statement)
 
     def iterated_value(self, iterable: cst.CSTNode | None, value: Value | None = None) -> Value:
         """The value that a loop over an expression yields, through ``enumerate``, ``zip`` and ``tqdm``."""
@@ -195,18 +190,10 @@ class Evaluator:
         # Code outside of the class may set the attribute to something else.
         found = self.classes.attribute(owner, name)._replace(fresh=False, sure=False)
         if found.device is Device.CPU and self.classes.is_state(owner, name):
-            found = content.without_mark(found)._replace(device=Device.UNKNOWN)  # its module may be moved elsewhere
+            found = found._replace(device=Device.UNKNOWN)  # its module may be moved elsewhere
         if lists.is_empty(found):
             found = lists.grown(self, found, self.classes.reads(owner, name))
-        if content.is_marked(found) and not self._keeps_content(owner, name):
-            found = content.without_mark(found)
         return found
-
-    def _keeps_content(self, owner: cst.ClassDef, name: str) -> bool:
-        """Whether nothing stores data in the tensor that is an attribute, or replaces it from outside the class."""
-        others = (a for a in self.code.attributes_named(name) if not is_own(a))
-        replaced = any(isinstance(self.code.parent(other), cst.AssignTarget) for other in others)
-        return not replaced and not any(content.stores_data(self, r, None) for r in self.classes.reads(owner, name))
 
     def subscript(self, node: cst.Subscript) -> Value:
         base = self.value(node.value)
@@ -217,14 +204,13 @@ class Evaluator:
                 return base.elements[key]
             if base.kind in (Kind.LIST, Kind.TUPLE, Kind.DICT) and base.element is not None:
                 return base.element
-        found = arrays.subscript(self, base, node) or tensors.subscript(base, node)
-        return content.of_subscript(self, base, node, found) if found is not None else UNKNOWN
+        return arrays.subscript(self, base, node) or tensors.subscript(base, node) or UNKNOWN
 
     def call(self, node: cst.Call) -> Value:
         qualified = self.code.qualified(node.func)
         if qualified is not None:
             found = arrays.call(self, node, qualified) or tensors.call(self, node, qualified)
-            return content.of_function(self, node, qualified, found) if found is not None else self._project_call(node)
+            return found if found is not None else self._project_call(node)
         if isinstance(node.func, cst.Name) and self.device_evidence.is_cuda_type(node.func):
             return Value(Kind.TENSOR, Device.VARIABLE, fresh=True, sure=True, origin=node)
         target = self.value(node.func)
@@ -237,7 +223,7 @@ class Evaluator:
             base = self.value(node.func.value)
             found = arrays.method(self, base, node) or tensors.method(self, base, node)
             if found is not None:
-                return content.of_method(self, base, node, found)
+                return found
             if base.located or base.kind not in _OWNERS:
                 return UNKNOWN
         return models.applied(self, target, node) or UNKNOWN
@@ -263,15 +249,14 @@ class Evaluator:
             return UNKNOWN
         promised = annotated(self.code, function.returns)
         value = join(self.value(r.value) if r.value else NONE for r in info.returns) if info.returns else NONE
-        return content.of_returned(self, function, value) if value.known else promised
+        return value if value.known else promised
 
     # -- operators and displays ------------------------------------------------------------------
 
     def binary(self, node: cst.BinaryOperation) -> Value:
         left, right = self.value(node.left), self.value(node.right)
         found = operators.combined(left, right, node) or arrays.combined(left, right, node)
-        found = found or lists.combined(left, right, node)
-        return content.of_operator(self, (node.left, node.right), found) if found else _numbers(left, right)
+        return found or lists.combined(left, right, node) or _numbers(left, right)
 
     def comparison(self, node: cst.Comparison) -> Value:
         if any(isinstance(c.operator, (cst.In, cst.NotIn, cst.Is, cst.IsNot)) for c in node.comparisons):
@@ -287,7 +272,7 @@ class Evaluator:
         if Kind.TENSOR in kinds and not kinds.isdisjoint(_UNEQUAL):
             return SCALAR  # without looking at any content
         found = operators.combined(left, right, node) or arrays.combined(left, right, node)
-        return content.of_operator(self, (node.left, compared), found._replace(dtype="bool")) if found else UNKNOWN
+        return found._replace(dtype="bool") if found else UNKNOWN
 
     def unary(self, node: cst.UnaryOperation) -> Value:
         if isinstance(node.operator, cst.Not):

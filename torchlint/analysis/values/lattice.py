@@ -80,8 +80,7 @@ class Value(NamedTuple):
     array may fail, ``unshareable`` that a tensor cannot or must not share its memory (a memory map, negative
     strides, strings). ``sure`` means that a tensor is known by what makes it or by its annotation, and not only by what
     is done with it, which other objects may allow as well. ``batch`` marks a batch from a data loader that has not been
-    moved. ``generated`` marks a tensor or array on the CPU whose content is computed there from factories and numbers
-    alone (:mod:`torchlint.analysis.values.content`).
+    moved.
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -93,7 +92,6 @@ class Value(NamedTuple):
     unshareable: bool = False
     sure: bool = False
     batch: bool = False
-    generated: bool = False
     literal: str | None = None
     elements: tuple[Value, ...] | None = None
     element: Value | None = None
@@ -226,7 +224,6 @@ def _join_same(one: Value, other: Value) -> Value:
         unshareable=one.unshareable or other.unshareable,
         sure=one.sure and other.sure,
         batch=one.batch and other.batch,
-        generated=one.generated and other.generated,
         literal=agreed("literal"),  # type: ignore[arg-type]
         elements=elements,
         element=join((one.element, other.element)) if one.element and other.element else None,

@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from torchlint.analysis.scopes.bindings import dotted
-from torchlint.analysis.syntax.calls import literal, method, receiver
-from torchlint.analysis.syntax.walk import descendants
-from torchlint.analysis.things.options import Options
+from torchlint.analysis.syntax.calls import method, receiver
 from torchlint.analysis.values.lattice import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from torchlint.analysis.module import SourceModule
-    from torchlint.analysis.scopes.guards import Guard
 
 # Packages whose context managers do not decide whether gradients are synchronized, except for `no_sync`.
 _OF_LIBRARIES = ("torch.", "apex.", "contextlib.nullcontext", "warnings.")
@@ -41,12 +36,12 @@ class Accumulations:
         """The accumulation in a loop, if all steps of optimizers there are made in every N-th iteration only."""
         if not isinstance(loop, cst.For):
             return None
-        calls = list(self._module.within(loop, cst.Call))
-        backward = [call for call in calls if method(call) == "backward" and not self._is_rare(call, loop)]
+        calls, heat = list(self._module.within(loop, cst.Call)), self._module.heat_analysis
+        backward = [call for call in calls if method(call) == "backward" and not heat.is_throttled(call, loop)]
         steps = [call for call in calls if self._may_step(call)]
-        if len(backward) != 1 or not steps or not all(self._is_rare(step, loop) for step in steps):
+        if len(backward) != 1 or not steps or not all(heat.is_throttled(step, loop) for step in steps):
             return None
-        if self._module.heat_analysis.enclosing_step(backward[0]) is not loop or self._is_in_context(backward[0], loop):
+        if heat.enclosing_step(backward[0]) is not loop or self._is_in_context(backward[0], loop):
             return None
         certain = next(filter(self._steps_optimizer, steps), None)
         return None if certain is None else Accumulation(backward[0], certain)
@@ -72,30 +67,7 @@ class Accumulations:
                     return True
         return False
 
-    def _is_rare(self, node: cst.CSTNode, loop: cst.For) -> bool:
-        return any(map(self._divides, self._module.guards(node, stop=loop)))
-
-    def _divides(self, guard: Guard) -> bool:
-        """Whether a condition holds in every N-th iteration, of several: ``(i + 1) % n == 0``."""
-        test = guard.condition if guard.kind == "test" and guard.holds else None
-        if test is None or not isinstance(guard.node, cst.If):
-            return False
-        return any(not self._is_one(divisor) for divisor in _divisors(test))
-
-    def _is_one(self, node: cst.BaseExpression) -> bool:
-        """Whether a number is 1, or an option that is 1 unless the user asks for more."""
-        named = literal(node) == 1 or self._module.value(node).literal == "1"
-        return named or self._module.shared(Options).of(node)[1] == 1
-
 
 def _owner(call: cst.Call) -> str:
     """The name of what makes a step, in lower case; empty for other calls."""
     return (dotted(receiver(call)) or "").lower() if method(call) == "step" else ""
-
-
-def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    for part in descendants(test):
-        if isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.Equal):
-            for node in descendants(part):
-                if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
-                    yield node.right

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import keyword, method
+from torchlint.analysis.syntax.calls import keyword, literal, method
 from torchlint.analysis.values.semantics.dtypes import dtype_of
-from torchlint.catalogue.views import CASTS, SHAPES, functions
+from torchlint.catalogue.views import CASTS, FORMS, RANDOM, SHAPES, functions
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.proof import Proof, fix
@@ -40,7 +40,7 @@ _LEAF = "the tensor becomes a leaf with its own gradient, where the moved tensor
 @or_none
 def create_on_device(module: SourceModule, found: MovedFactory) -> Fix | None:
     """Replace ``torch.zeros(n).to(device)`` by ``torch.zeros(n, device=device)``."""
-    if found.computed or "type" in found.move.methods:
+    if not FORMS.issuperset(found.move.methods) or "type" in found.move.methods:
         return None  # the methods in between would run on the device
     targets = module.shared(Targets)
     target = targets.of_first(found.move)
@@ -80,13 +80,13 @@ def _caveats(module: SourceModule, found: MovedFactory, casts: list[cst.Call]) -
     folded = {method(cast) for cast in casts}
     forms = all(link in SHAPES or link in folded for link in found.move.methods)
     caveats = []
-    if found.content == "random":
+    if found.name in RANDOM:
         caveats.append(_RANDOM)
     elif not forms or not _same_everywhere(module, found):
         caveats.append(_OTHERWISE)
     if found.name in LIKE_FACTORIES:
         caveats.append(_OWN_CLASS)
-    if found.requires_grad or "requires_grad_" in found.move.methods:
+    if literal(keyword(found.call, "requires_grad")) is True or "requires_grad_" in found.move.methods:
         caveats.append(_LEAF)
     return caveats
 

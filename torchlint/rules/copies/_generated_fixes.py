@@ -8,7 +8,6 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, bind, keyword, literal
 from torchlint.analysis.things.defaults import Defaults
-from torchlint.catalogue.views import CONSTRUCTORS
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
 from torchlint.edit.proof import Proof, fix
@@ -52,13 +51,9 @@ class _Rewrite:
     """The replacement of one constructor."""
 
     def __init__(self, module: SourceModule, found: GeneratedData) -> None:
-        if found.data is None or not any(around is found.call for around in module.ancestors(found.data)):
-            raise Unfixable  # the content is created in another statement
         self._module, self._found = module, found
         self._editor, self._proof = module.shared(Editor), module.shared(Proof)
         self._call, self._constructor = found.call, str(module.qualified(found.call.func))
-        if self._constructor not in LEGACY and self._constructor not in CONSTRUCTORS:
-            raise Unfixable  # the type is selected at run time
         self._caveats: list[str] = []
 
     def fix(self) -> Fix:
@@ -158,8 +153,15 @@ class _Rewrite:
         if asked is not None and literal(asked) is not None:
             return self._editor.argument(asked)
         if self._constructor in LEGACY:
-            return self._dtype(LEGACY_DTYPES[self._constructor])
+            return self._of_legacy()
         return self._dtype(own) if own is not None else None
+
+    def _of_legacy(self) -> str:
+        """The dtype of a legacy constructor: that of ``torch.Tensor`` is the default dtype."""
+        defaults = self._module.shared(Defaults)
+        differs = defaults.sets_tensor_type or defaults.dtype_may_differ(self._call)
+        default = self._constructor == "torch.Tensor" and differs
+        return f"{self._dtype('get_default_dtype')}()" if default else self._dtype(LEGACY_DTYPES[self._constructor])
 
     def _dtype(self, name: str) -> str:
         return self._module.shared(Speller).sibling(self._call, f"torch.{name}").text

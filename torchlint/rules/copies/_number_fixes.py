@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import literal, receiver
+from torchlint.analysis.syntax.calls import literal
 from torchlint.analysis.things.defaults import Defaults
 from torchlint.edit.editor import Editor, Unfixable, or_none
 from torchlint.edit.names import Speller
@@ -14,6 +14,7 @@ from torchlint.edit.proof import Proof, fix
 from torchlint.edit.targets import Target, Targets
 from torchlint.knowledge.tensors import LEGACY, LEGACY_DTYPES
 from torchlint.model import Fix
+from torchlint.rules.copies._factories import makers
 from torchlint.rules.copies._number_uploads import NumberUpload, number_upload
 
 if TYPE_CHECKING:
@@ -40,12 +41,8 @@ _OWN_METHODS = "an object that is not a plain tensor may have no `new_full`, or 
 @or_none
 def fill_on_device(module: SourceModule, copy: cst.BaseExpression) -> Fix:
     """Replace ``torch.tensor(0.0, device=device)`` by ``torch.full((), 0.0, device=device)``, where that is copied."""
-    node: cst.BaseExpression | None = copy
-    while isinstance(node, cst.Call) and (found := number_upload(module, node)) is None:
-        node = receiver(node)
-        made = module.definitions(node) if isinstance(node, cst.Name) else ()
-        node = made[0].value if len(made) == 1 else node
-    if not isinstance(node, cst.Call) or found is None or found.place is not copy:
+    found = next((found for call in makers(module, copy) if (found := number_upload(module, call)) is not None), None)
+    if found is None or found.place is not copy:
         raise Unfixable
     return _Rewrite(module, found).fix()
 

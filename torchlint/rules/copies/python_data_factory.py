@@ -5,36 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.factories import CONSTRUCTOR_NAMES, TORCH_FACTORIES
-from torchlint.model import Heat, Recipe, Safety, Severity
+from torchlint.catalogue.views import CONSTRUCTORS
+from torchlint.knowledge.factories import TORCH_FACTORIES
+from torchlint.model import Fix, Recipe, Safety, Severity
 from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import all_of, any_of, identifier_parts, identifiers, of_library, text_pattern
+from torchlint.prefilter.needs import identifiers, of_library
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
-
-    from torchlint.rules.copies._factories import GeneratedData
-
-
-# Most files that use torch contain constructors and lists. With this predicate, 13 of timm's 304 files are parsed for
-# TL103, and 92 without it.
-_COMMENT = r"#[^\n]{0,160}\n"
-_GAP = rf"(?:[\s\\(]|{_COMMENT}){{0,80}}"
-_CLOSE = rf"(?:[\s\\,)]|{_COMMENT}){{0,80}}"
-_NUMBER = r"[+-]?[\s(]{0,9}(?:\.?\d[\w.+-]*|True|False)"
-# `[0] * n`, `[0 for _ in range(n)]`, `[i for i in range(n)]`, in other brackets as well.
-_DISPLAY = (
-    rf"\[(?:[\s\[(]|{_COMMENT}){{0,80}}(?:{_NUMBER}{_CLOSE}(?:\]{_CLOSE}\*|for\b)|(\w{{1,80}}){_CLOSE}for{_GAP}\1\b)"
-)
-_TIMES = rf"[^\[\],]{{1,200}}\*{_GAP}\["  # `n * [0]`
-_LIST = rf"(?:(?:[\w.]{{0,40}}list{_GAP})?[\w.]{{0,40}}range\s{{0,40}}\(|{_DISPLAY}|{_TIMES})"
-GENERATED_CONTENT = any_of(
-    all_of(identifiers("numpy"), of_library(TORCH_FACTORIES)),
-    identifiers("asarray"),
-    text_pattern(rf"ensor[\s\\)]*\({_GAP}(?:data\s*={_GAP})?{_LIST}", identifier_parts("tensor")),
-    concepts.RENAMED_CONSTRUCTOR,
-)
 
 
 class PythonDataFactory(Rule):
@@ -43,46 +22,31 @@ class PythonDataFactory(Rule):
     summary = "Constant, sequential or random data is created in Python or NumPy and converted to a tensor"
     severity = Severity.WARNING
     fix = "sometimes"
-    needs = (concepts.TORCH, GENERATED_CONTENT)
+    needs = (concepts.TORCH, identifiers("numpy"), of_library(TORCH_FACTORIES))
     layout = False
     about_steps = True
     recipe = Recipe("host-content", "finding", "the call runs again and again, or takes over a millisecond", least=2)
 
-    @on.within(*CONSTRUCTOR_NAMES)
-    def visit_Call(self, node: cst.Call) -> None:
-        from torchlint.analysis.contradictions import Happening
-        from torchlint.analysis.things.move import Moves
-        from torchlint.rules.copies._factories import Factories
+    @on.call(*CONSTRUCTORS)
+    def check(self, node: cst.Call) -> None:
+        from torchlint.rules.copies._factories import Factories, happens_once
 
-        factories = self.module.shared(Factories)
-        found = factories.generated(node)
-        if found is None or self.module.in_test_function(node):
+        found, span = self.module.shared(Factories).generated(node), self.module.span(node)
+        if found is None or span.line != span.end_line or not happens_once(self.module, node):
             return
 
         from torchlint.rules.copies._generated_fixes import made_by_torch
 
-        fix, move = made_by_torch(self.module, found), self.module.shared(Moves).first_move_of(node)
-        place = move.call if move is not None else node
-        in_step, safe = self.module.shared(Happening).copies(place), fix is not None and fix.safety is Safety.SAFE
-        if not (in_step or safe or self.module.function_of(node) is not None):
-            return  # a module does it once, which costs too little for a change that may matter
-        self.report(
-            node,
-            self._message(found),
-            severity=Severity.WARNING if self.module.followed.costs(place) else Severity.INFO,
-            heat=Heat.STEP if in_step else None,
-            fix=fix,
-        )
+        fix = made_by_torch(self.module, found)
+        if fix is None or fix.safety is not Safety.SAFE:
+            return  # converted once, which costs too little for a change that may matter
+        message = f"this converts the result of `{found.source}`: create it with `{found.factory}`"
+        self.report(node, message, severity=Severity.INFO, fix=fix)
 
-    def _message(self, found: GeneratedData) -> str:
-        dtype = f", dtype=torch.{found.dtype}" if found.dtype else ""
-        if found.source in ("range", "a list"):
-            made = "this converts a Python list of constant or sequential numbers one by one"
-        else:
-            made = f"this converts the result of `{found.source.replace('numpy', 'np')}`, which was created on the host"
-        caveat = {
-            "deterministic": "",
-            "rounded": " (the last bits may differ)",
-            "random": " (the numbers change: torch's generator is seeded by `torch.manual_seed`)",
-        }[found.content]
-        return f"{made}: use `{found.factory}(...{dtype}, device=...)`, which creates it where it is needed{caveat}"
+    def repair(self, node: cst.BaseExpression) -> Fix | None:
+        """The content, made by a factory of torch."""
+        from torchlint.rules.copies._factories import Factories, makers
+        from torchlint.rules.copies._generated_fixes import made_by_torch
+
+        made = map(self.module.shared(Factories).generated, makers(self.module, node))
+        return next((made_by_torch(self.module, found) for found in made if found is not None), None)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
-from torchlint.knowledge.loaders import LOADERS
-from torchlint.knowledge.tensors import DATASET_BASES
-from torchlint.model import Recipe, Severity
-from torchlint.prefilter import concepts
-from torchlint.prefilter.needs import any_of, identifiers, of_library
+from torchlint.knowledge.forms import IN_WORKER
+from torchlint.model import Evidence, Recipe, Severity
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    from torchlint.analysis.module import SourceModule
-    from torchlint.rules.loading._device_work import DeviceWork
+    from torchlint.analysis.syntax.followed import Seen
 
 
 class CudaInWorker(Rule):
@@ -23,31 +19,29 @@ class CudaInWorker(Rule):
     summary = "A dataset or `collate_fn` puts samples on the GPU"
     severity = Severity.WARNING
     group = "preview"
-    needs = (any_of(concepts.ON_ACCELERATOR, identifiers("device")), of_library((*LOADERS, *DATASET_BASES)))
+    needs = ()
     layout = False
     recipe = Recipe("blocking-uploads", "evidence", "samples are copied to the device one by one", least=2)
 
-    @on.file
-    def loads(self, module: SourceModule) -> None:
-        """Check the datasets and collate functions of the file."""
-        from torchlint.rules.loading._device_work import DeviceWorks
+    @on.form(IN_WORKER)
+    def moves(self, seen: Seen) -> None:
+        """Check what puts samples on the device; what the same function puts there is shown with the first."""
+        every = [one for one in self.module.followed.seen(IN_WORKER.key) if self._function(one) is self._function(seen)]
+        if every[0].node is not seen.node or self.module.in_test(seen.node):
+            return
+        path, line = seen.event.other
+        made = [Evidence(line, 1, "this loader has workers")] if line and not path else []
+        also = [self.module.evidence(one.node, "this is on the device, too") for one in every[1:6]]
+        self.report(seen.node, f"`{self.module.code(seen.node)}` {self._cost(seen)}", evidence=[*made, *also])
 
-        for work in module.shared(DeviceWorks).all():
-            if not module.in_test(work.calls[0]):
-                self._check(work)
+    def _function(self, seen: Seen) -> object:
+        return self.module.function_of(seen.node) or seen.node
 
-    def _check(self, work: DeviceWork) -> None:
-        first, *others = work.calls
-        code = self.module.code(first)
-        made = [self.module.evidence(work.loader.call, "this loader has workers")] if work.loader is not None else []
-        also = [self.module.evidence(call, "this is on the device, too") for call in others[:5]]
-        self.report(first, f"`{code}` {self._cost(work)}", evidence=[*made, *also])
-
-    def _cost(self, work: DeviceWork) -> str:
+    def _cost(self, seen: Seen) -> str:
         advice = "return CPU tensors, and move whole batches in the training loop"
-        if work.loader is None:
+        if not seen.event.origin:
             return (
-                f"in `{work.function}` copies samples to the GPU one by one, and rules out forked worker processes: "
+                f"in `{seen.event.what}` copies samples to the GPU one by one, and rules out forked worker processes: "
                 f"{advice}"
             )
         return f"runs in a worker process, where CUDA fails after a fork, or needs its own context: {advice}"

@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torchlint import on
+from torchlint.knowledge.forms import RESTARTED
 from torchlint.knowledge.loaders import LOADER
-from torchlint.model import Heat, Recipe, Severity
+from torchlint.model import Evidence, Heat, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
     import libcst as cst
 
+    from torchlint.analysis.syntax.followed import Seen
     from torchlint.analysis.things.loading.loader import Loader
-    from torchlint.rules.loading._restarts import Restart, Restarts
+
+_COST = {
+    "workers": "all worker processes are started again for each batch",
+    "persistent": "the workers load several batches each time, and all but one are thrown away",
+    "shuffle": "each draws a permutation of the whole dataset for one batch",
+    "unknown": "worker processes, if it has any, are started again for each batch",
+}
 
 
 class LoaderRestartedInLoop(Rule):
@@ -35,65 +43,56 @@ class LoaderRestartedInLoop(Rule):
         functions=(f"{LOADER}.__iter__",),
     )
 
-    @on.within("iter", "__iter__")
-    def visit_Call(self, node: cst.Call) -> None:
-        """Check ``iter(loader)``."""
-        from torchlint.analysis.syntax.calls import method
-
-        if getattr(node.func, "value", None) != "iter" and method(node) != "__iter__":
+    @on.form(RESTARTED)
+    def starts(self, seen: Seen) -> None:
+        """Check an iterator that every step makes of a loader."""
+        if self.module.in_test(seen.node):
             return
-        from torchlint.rules.loading._restarts import Restarts
+        taking = self._taking(seen.node)
+        node = taking or seen.node
+        what = f"`{self.module.code(node)}` makes a new iterator in every step"
+        if taking is None:
+            what = f"this loop over `{self.module.code(node)}` takes one batch of a new iterator in every step"
+        path, line = seen.event.other
+        self.report(
+            node,
+            f"{what}: {_COST[seen.event.origin]}; make one iterator before the loop, and another on `StopIteration`",
+            evidence=[Evidence(line, 1, "the loader is constructed here")] if line and not path else [],
+            severity=Severity.WARNING if seen.event.origin in ("workers", "persistent") else Severity.INFO,
+            heat=Heat.STEP,
+        )
 
-        found = self.module.shared(Restarts).at_call(node)
-        if found is not None:
-            code = self.module.code(found.node)
-            self._report(found, f"`{code}` makes a new iterator in every step")
+    def _taking(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The call of ``next`` or ``__next__`` around an iterator, or the iterator itself; None for that of a loop."""
+        import libcst as cst
+
+        around = self.module.parent(node)
+        call = self.module.parent(around) if isinstance(around, (cst.Attribute, cst.Arg)) else None
+        return call if isinstance(call, cst.Call) else node if not isinstance(around, cst.For) else None
 
     @on.loader
-    def loads(self, loader: Loader) -> None:
-        """Check a loader, and the loops that take one batch from it."""
-        from torchlint.rules.loading._restarts import Restarts
-
-        restarts = self.module.shared(Restarts)
-        for found in restarts.loops_over(loader):
-            code = self.module.code(found.place)
-            self._report(found, f"this loop over `{code}` takes one batch of a new iterator in every step")
-        self._check_constructor(loader, restarts)
-
-    def _check_constructor(self, loader: Loader, restarts: Restarts) -> None:
-        heat = restarts.made_again(loader)
-        if heat is None or not loader.has_workers or self.module.in_test(loader.call) or restarts.changed_in(loader):
+    def makes(self, loader: Loader) -> None:
+        """Check a loader with workers that is constructed again and again, with the same arguments."""
+        known = self.module.followed.loader(loader.call)
+        if known is None or known.rate not in ("step", "epoch") or known.workers == 0:
             return
-        if heat is not Heat.EPOCH:
+        if known.rate == "epoch" and not known.persists:
+            return  # without persistent workers, a loader starts them in every epoch anyway
+        if self.module.in_test(loader.call) or not self._stays(loader):
+            return
+        if known.rate == "step":
             text = "the same data loader is constructed in every step, and its worker processes are started each time"
-        elif loader.persists:
+        else:
             text = (
                 "the same data loader is constructed in every epoch, so its workers do not persist despite "
                 "`persistent_workers=True`"
             )
-        else:
-            return  # without persistent workers, a loader starts them in every epoch anyway
+        heat = Heat.STEP if known.rate == "step" else Heat.EPOCH
         self.report(loader.call, f"{text}: construct it once, before the loop", heat=heat)
 
-    def _report(self, found: Restart, what: str) -> None:
-        loader = found.loader
-        if loader is not None and not loader.has_workers and not loader.opaque and not loader.shuffles:
-            return
-        certain = loader is not None and loader.has_workers
-        made = [self.module.evidence(loader.call, "the loader is constructed here")] if loader is not None else []
-        self.report(
-            found.node,
-            f"{what}: {self._cost(loader)}; make one iterator before the loop, and another on `StopIteration`",
-            evidence=made,
-            severity=Severity.WARNING if certain else Severity.INFO,
-            heat=Heat.STEP,
-        )
+    def _stays(self, loader: Loader) -> bool:
+        """Whether the loop around a loader uses what it is made of for nothing else."""
+        from torchlint.rules.loading._changes import is_used_elsewhere
 
-    def _cost(self, loader: Loader | None) -> str:
-        if loader is None or (loader.opaque and not loader.has_workers):
-            return "worker processes, if it has any, are started again for each batch"
-        if not loader.has_workers:
-            return "each draws a permutation of the whole dataset for one batch"
-        if loader.persists:
-            return "the workers load several batches each time, and all but one are thrown away"
-        return "all worker processes are started again for each batch"
+        loops = self.module.heat_analysis.enclosing_loops(loader.call)[0]
+        return bool(loops) and not is_used_elsewhere(loader.call, loops[0])

@@ -8,6 +8,7 @@ from torchlint import on
 from torchlint.knowledge.loaders import LOADER
 from torchlint.model import Recipe, Severity
 from torchlint.prefilter.needs import identifiers
+from torchlint.project.followed import SELDOM
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
@@ -31,15 +32,12 @@ class WorkersForInMemoryData(Rule):
     @on.loader
     def feeds(self, loader: Loader) -> None:
         """Check a loader with workers."""
-        if loader.name != LOADER or loader.opaque or not loader.has_workers:
+        known = self.module.followed.loader(loader.call)
+        if loader.name != LOADER or loader.derived or known is None or not known.in_memory or not known.workers:
             return
-        from torchlint.rules.loading._epochs import Epochs
-        from torchlint.rules.loading._in_memory import InMemory
-
-        workers = self.module.shared(Epochs).workers(loader)
-        if not workers or self.module.in_test(loader.call) or not self.module.shared(InMemory).feeds(loader):
+        if known.rate == SELDOM or self.module.in_test(loader.call):
             return
-        what = "a worker process collects" if workers == 1 else f"{workers} worker processes collect"
+        what = "a worker process collects" if known.workers == 1 else f"{known.workers} worker processes collect"
         self.report(
             loader.call,
             f"{what} batches row by row from tensors in memory: index the tensors with all rows of a batch at once, "

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from torchlint import on
 from torchlint.knowledge.loaders import LOADER
-from torchlint.model import Recipe, Severity
+from torchlint.model import Evidence, Recipe, Severity
 from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
+from torchlint.project.followed import SELDOM
 from torchlint.rule import Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from torchlint.analysis.things.loading.loader import Loader
 
 
@@ -37,31 +36,30 @@ class WorkersNotPersistent(Rule):
     @on.loader
     def restarts(self, loader: Loader) -> None:
         """Check a loader with workers that does not keep them."""
-        if loader.name != LOADER or loader.derived or loader.opaque or not loader.has_workers:
+        known = self.module.followed.loader(loader.call)
+        if loader.name != LOADER or loader.derived or known is None or not known.workers or known.persists is not False:
             return
-        if loader.arguments("persistent_workers") or self.module.in_test(loader.call):
-            return
-        from torchlint.rules.loading._epochs import Epochs
-        from torchlint.rules.loading._in_memory import InMemory
-
-        epochs = self.module.shared(Epochs)
-        workers = epochs.workers(loader)
-        reads = epochs.reads_of(loader) if workers else []
-        if not reads or epochs.changes(loader) or self.module.shared(InMemory).feeds(loader):
+        starts = [(path, line) for path, line, rate in known.starts if rate == "epoch"]
+        if not starts or known.rate == SELDOM or known.in_memory or self.module.in_test(loader.call):
             return  # TL403 has better advice for data in memory
+        from torchlint.rules.loading._changes import changes
         from torchlint.rules.loading._fixes import persistent_workers
 
-        value = self._value(loader)
-        count = "worker process of this loader is" if workers == 1 else f"{workers} worker processes of this loader are"
+        if changes(self.module, loader.call, loader.arguments("dataset")):
+            return
+        value, number = self._value(loader), known.workers
+        count = "worker process of this loader is" if number == 1 else f"{number} worker processes of this loader are"
+        own = self.module.path.replace("\\", "/")
+        begun = "workers are started here, in every epoch"
         self.report(
             loader.call,
             f"the {count} started again in every epoch: pass `persistent_workers={value}`, "
             "unless the dataset changes between epochs",
-            evidence=[self.module.evidence(read, "workers are started here, in every epoch") for read in reads],
+            evidence=[Evidence(line, 1, begun) for path, line in starts if path == own],
             fix=persistent_workers(self.module, loader, value),
         )
 
     def _value(self, loader: Loader) -> str:
-        given: cst.BaseExpression = loader.arguments("num_workers")[0]
-        literal = self.module.value(given).known
-        return "True" if literal else f"{self.module.code(given)} > 0"
+        given = loader.arguments("num_workers")
+        sure = not given or self.module.value(given[0]).known
+        return "True" if sure else f"{self.module.code(given[0])} > 0"

@@ -1,4 +1,4 @@
-"""The option files of a project that its programs may read, such as ``configs/base.yaml``."""
+"""The option files of a project that its programs may read, and what these and its scripts say about options."""
 
 # os.path, because pathlib costs start-up.
 # ruff: noqa: PTH118, PTH119
@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from torchlint.base.inputs import read
+from torchlint.config.config import ConfigError
 from torchlint.program.option_files import ENDINGS
 from torchlint.run.discovery.context import project_root
 from torchlint.run.discovery.discover import DEFAULT_EXCLUDES
@@ -18,11 +19,16 @@ from torchlint.run.discovery.discover import DEFAULT_EXCLUDES
 if TYPE_CHECKING:
     from torchlint.config.configurations import Configurations
 
-# A program that reads option files has one of these words.
+# A program that reads option files has one of these words, and one that has options one of the others.
 _READS = (b"yaml", b"json.load", b"toml", b"OmegaConf", b"hydra")
+_PARSES = (b"argparse", b"ArgumentParser", b"click", b"typer", b"fire")
+_SCRIPTS = (".sh", ".md")
 _MOST_FOLDERS = 2_000
 _MOST_BYTES, _MOST_OF_ALL = 100_000, 2_000_000
 _LEFT_OUT = b"!"  # which is no content in any format
+_COMMENT = re.compile(rb"(?:^|[ \t])#[^\n]*", re.M)
+_KEYED = re.compile(rb"([A-Za-z_][\w.-]*)[\"']?[ \t]*[:=][ \t]*[\"']?([\w./:+~-]*)")
+_WRITTEN = re.compile(rb"(?<![\w-])--?([A-Za-z][\w-]*)[ =][ \t]*[\"']?([\w./:+-]+)")
 _QUOTED, _ANY = re.compile(rb"(?<![\w.-])[\w.-]+(?=[\"'])"), re.compile(rb"[\w.-]+")  # words that may name a file
 
 
@@ -35,13 +41,11 @@ def option_files(
     """
     if not any(word in content for content in contents for word in _READS):
         return ()
-    project = project_root(folder, configurations) or folder
-    if project not in configurations.option_files:
-        configurations.option_files[project] = tuple(_below(project))
     found: dict[str, bytes] = {}
+    paths = [path for path in _of_project(folder, configurations) if path.endswith(ENDINGS)]
     left, words = _MOST_OF_ALL, {word for text in contents for word in _QUOTED.findall(text)}
     for _ in range(2):  # files of hydra name others
-        for path in configurations.option_files[project]:
+        for path in paths:
             name = os.fsencode(os.path.basename(path))
             if path not in found and (name in words or name.rpartition(b".")[0] in words):
                 found[path] = _content(path, min(left, _MOST_BYTES))
@@ -51,15 +55,48 @@ def option_files(
     return tuple(sorted((posixpath.relpath(path, root), content) for path, content in slashed))
 
 
+def said_options(
+    contents: Collection[bytes], folder: str, configurations: Configurations
+) -> tuple[tuple[str, str], ...]:
+    """What option files, scripts and pages of a project say: see :class:`torchlint.program.world.World`.
+
+    ``folder`` is that of its programs, whose contents these are.
+    """
+    if not any(word in content for content in contents for word in (*_READS, *_PARSES)):
+        return ()
+    found: set[tuple[bytes, bytes]] = set()
+    left = _MOST_OF_ALL
+    for path in _of_project(folder, configurations):
+        text = _content(path, min(left, _MOST_BYTES))
+        left -= len(text)
+        found.update((b"-" + name, value) for name, value in _WRITTEN.findall(text))
+        if path.endswith(ENDINGS):
+            text = _COMMENT.sub(b"", text)
+            found.update((key.rpartition(b".")[2], value) for key, value in _KEYED.findall(text))
+            found.update((b"", word) for word in _ANY.findall(text) if word[:1].isalpha())
+    return tuple(sorted((name.decode(), value.decode()) for name, value in found))
+
+
+def _of_project(folder: str, configurations: Configurations) -> tuple[str, ...]:
+    """The option files, scripts and pages of the project that a folder belongs to."""
+    try:
+        project = project_root(folder, configurations) or folder
+    except ConfigError:  # of no file, since those of all files have been read
+        project = folder
+    if project not in configurations.option_files:
+        configurations.option_files[project] = tuple(_below(project))
+    return configurations.option_files[project]
+
+
 def _below(folder: str) -> Iterator[str]:
-    """The option files below a folder; links are not followed."""
+    """The option files, scripts and pages below a folder; links are not followed."""
     for count, (path, folders, names) in enumerate(os.walk(folder)):
         if count == _MOST_FOLDERS:
             return
         folders[:] = sorted(name for name in folders if name not in DEFAULT_EXCLUDES and name[0] != ".")
         for name in sorted(names):
             full = os.path.join(path, name)
-            if name.endswith(ENDINGS) and not os.path.islink(full):  # noqa: PTH114
+            if name.endswith((*ENDINGS, *_SCRIPTS)) and not os.path.islink(full):  # noqa: PTH114
                 yield full
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from torchlint.knowledge.forms import ANYWHERE
+from torchlint.knowledge.forms import ANYWHERE, BLOCKING, GENERATED, HOST_DATA
 from torchlint.project.cost import is_costly, is_needed
 from torchlint.project.followed import SAME, FollowedEvent
 from torchlint.run.linting.told import Told, copies, how_often
 
+_MADE = (BLOCKING.key, HOST_DATA.key)
 _ALONE = frozenset(form.key for form in ANYWHERE)
 
 
@@ -69,12 +70,16 @@ def _adds_little(event: FollowedEvent, front: FollowedEvent) -> bool:
 
 
 def _are_adjacent(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]) -> bool:
-    """Whether two copies are in one statement, or nothing is between their statements, and they are mended alike."""
-    apart = other.origin in ("pinned", SAME) and one.statement != other.statement
-    apart = apart or SAME in {one.origin, other.origin} != {SAME}
-    if any(each.seen and not each.way for each in (one, other)) or apart:
+    """Whether two copies are in one statement, or nothing is between their statements, and they are mended alike.
+
+    The first may be in the header of a block with the second.
+    """
+    made = other.form in _MADE and other.origin in GENERATED
+    apart = (made or other.origin in ("pinned", SAME)) and one.statement != other.statement
+    if apart or SAME in {one.origin, other.origin} != {SAME} or how_often(one) != how_often(other):
         return False
     between = lines[one.statement[1] : other.statement[0] - 1]
     before, after = (len(lines[at - 1]) - len(lines[at - 1].lstrip()) for at in (one.statement[0], other.statement[0]))
+    enters = before < after and lines[one.statement[1] - 1].rstrip().endswith(":")
     bare = all(not line.strip() or line.lstrip().startswith("#") for line in between)
-    return bare and before == after and how_often(one) == how_often(other)
+    return bare and (before == after or enters) and all(each.way or not each.seen for each in (one, other))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torchlint.catalogue.views import COUNTING
 from torchlint.knowledge import forms
 from torchlint.knowledge.forms import COPY, READ, WAIT, Form
-from torchlint.project.followed import SAME, SAMPLING, FollowedEvent
+from torchlint.project.followed import FOREIGN, SAME, SAMPLING, FollowedEvent
 
 if TYPE_CHECKING:
     from torchlint.model import Finding
@@ -58,6 +58,7 @@ _BY_ORIGIN = {
     "data": "make it in the workers of a loader, or copy it from pinned memory with `non_blocking=True`",
     "read": "it comes from the device, so keep it there",
     "made": "create it on the device (`device=`)",
+    FOREIGN: "a function that is not of this project writes it on the host, so only pinned memory makes this faster",
     "": "create it on the device, or copy it from pinned memory with `non_blocking=True`",
 }
 _PINNED = {  # by what is not

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torchlint.analysis.syntax.calls import literal
-from torchlint.analysis.things.options import Options
-from torchlint.analysis.values.lattice import Kind
 from torchlint.analysis.values.mappings import Mappings
 from torchlint.knowledge import loaders as known
 
 if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
-
-_DEPTH = 8  # nested datasets, and variables for one loader
 
 
 class Loader:
@@ -38,46 +33,9 @@ class Loader:
         return self._arguments.get(parameter, [])
 
     @property
-    def has_workers(self) -> bool:
-        """Whether the loader may have worker processes: ``num_workers`` is given, and not 0 unless changed."""
-        return any(not self._is_zero(value) for value in self.arguments("num_workers"))
-
-    @property
-    def stays_single(self) -> bool:
-        """Whether the loader certainly has no worker processes: ``num_workers`` is 0, or not given."""
-        given = self.arguments("num_workers")
-        return not self.opaque and all(self._module.value(value).literal == "0" for value in given)
-
-    @property
-    def shuffles(self) -> bool:
-        """Whether the samples are drawn in a random order, by ``shuffle=True``."""
-        return any(literal(value) is True for value in self.arguments("shuffle"))
-
-    @property
-    def persists(self) -> bool:
-        """Whether the workers outlive an epoch: ``persistent_workers`` is true, or true if there are workers."""
-        given = self.arguments("persistent_workers")
-        return any(literal(value) is True or isinstance(value, cst.Comparison) for value in given)
-
-    @property
     def default_collation(self) -> bool:
         """Whether no ``collate_fn`` is given, so that batches are new tensors in standard containers."""
         return not self.opaque and all(literal(value) is None for value in self.arguments("collate_fn"))
-
-    @property
-    def makes_batches(self) -> bool:
-        """Whether samples are collated into batches; ``batch_size=None`` yields the dataset's own objects."""
-        return not self.opaque and all(literal(value) is not None for value in self.arguments("batch_size"))
-
-    # -- arguments ---------------------------------------------------------------------------------
-
-    def _is_zero(self, node: cst.BaseExpression) -> bool:
-        value = self._module.value(node)
-        return (value.kind is Kind.SCALAR and value.literal == "0") or self.option(node)[1] == 0
-
-    def option(self, node: cst.BaseExpression) -> tuple[str, object]:
-        """The option of the program that an argument is, and its value in a normal run; ``...`` for any other one."""
-        return self._module.shared(Options).of(node) if literal(node) is ... else ("", ...)
 
 
 class DataLoaders:
@@ -97,24 +55,6 @@ class DataLoaders:
         if call not in self._found:
             self._found[call] = self._loader_made_by(call)
         return self._found[call]
-
-    def iterated_by(self, iterable: cst.CSTNode | None) -> Loader | None:
-        """The loader that an iterable stands for, through variables and wrappers such as ``tqdm``, or None."""
-        return next((loader for call in self._calls(iterable) if (loader := self.at(call)) is not None), None)
-
-    def _calls(self, iterable: cst.CSTNode | None, depth: int = _DEPTH) -> Iterator[cst.Call]:
-        """The calls that return the loader that an iterable stands for."""
-        value = self._module.value(iterable)
-        if value.kind is Kind.LOADER and isinstance(value.origin, cst.Call):
-            yield value.origin
-            return
-        inside: list[cst.CSTNode] = []
-        if isinstance(iterable, cst.Call):
-            inside = [arg.value for arg in iterable.args]
-        elif isinstance(iterable, cst.Name):
-            inside = [b.value for b in self._module.definitions(iterable) if b.value is not None]
-        for part in inside if depth else ():
-            yield from self._calls(part, depth - 1)
 
     def _loader_made_by(self, call: cst.Call) -> Loader | None:
         name = self._module.qualified(call.func)
