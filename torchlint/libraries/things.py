@@ -287,12 +287,16 @@ class Things:
 
     # -- what is not known -------------------------------------------------------------------------
 
+    def _steps(self, given: Arguments) -> None:
+        """What is unknown makes a step: an environment, or perhaps an optimizer."""
+        self._state.do(given.node)
+        if not given.receiver.is_batch and given.values and given.node is not self._state.discarded:
+            self._state.mark("act")
+
     def _unknown(self, given: Arguments) -> Value:
         owner = given.receiver
-        if given.name == "step" and not owner.is_batch and given.values and given.node is not self._state.discarded:
-            self._state.mark("act")
         if given.name == "step":
-            self._state.do(given.node)  # perhaps that of an optimizer
+            self._steps(given)
         if given.name in ("backward", "manual_backward"):
             self._state.queue("backward", given.node)
             return NONE
