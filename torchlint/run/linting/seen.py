@@ -83,6 +83,8 @@ def findings(
         marked = others.get(rule.id, copied if copies(event) else covered)
         silent = (trips if event.is_round_trip else marked).isdisjoint(lines_there)
         if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
+            if last is not None and last[1].reports is rule and last[0].place[0] == first:
+                last[1].mends_too(event)
             continue
         marked.add(first)
         trips.update(lines_there if event.is_round_trip else ())
