@@ -64,6 +64,7 @@ def findings(
     )
     together: dict[Hashable, Told] = {}
     fronts = Fronts(events, lines)
+    last: tuple[FollowedEvent, Told] | None = None
     taken_back = set(_taken_back(events)) if enabled.keys() & set(RETURNING) else set()
     others: dict[str, set[int]] = {name: set() for name in _BESIDES}
     trips = {line for finding in said if finding.rule in RETURNING for line in _lines(finding)}
@@ -96,6 +97,7 @@ def findings(
         else:
             told.append(one)
         fronts.tell(event, one)
+        last = event, one
     return [one.finding(path, lines, fixes) for one in told if isinstance(one, Told)]
 
 
