@@ -62,8 +62,6 @@ DATASET_BASES = frozenset(
     "torch.utils.data.Dataset torch.utils.data.IterableDataset torchvision.datasets.VisionDataset "
     "torchvision.datasets.ImageFolder torchvision.datasets.DatasetFolder".split()
 )
-# What gives parts of the dataset that is its first argument.
-DATASET_PARTS = frozenset({"torch.utils.data.Subset", "torch.utils.data.random_split"})
 # Wrappers of iterables that hand on what the first argument yields.
 TRANSPARENT_ITERATORS = frozenset(
     "tqdm.tqdm tqdm.auto.tqdm tqdm.notebook.tqdm tqdm.trange tqdm.std.tqdm builtins.iter builtins.reversed "

@@ -11,7 +11,7 @@ from torchlint.analysis.scopes.bindings import Path
 from torchlint.analysis.scopes.names import canonical
 from torchlint.analysis.syntax.calls import literal, method, positional
 from torchlint.analysis.values.lattice import Device, Kind, Value, join
-from torchlint.knowledge.tensors import DATASET_BASES, MODULE_BASES, PARAMETERS
+from torchlint.knowledge.tensors import MODULE_BASES, PARAMETERS
 
 if TYPE_CHECKING:
     from torchlint.analysis.values.protocol import Values
@@ -74,8 +74,6 @@ class LocalClasses:
         """The value of a call of the class."""
         if self.is_module(owner):
             return Value(Kind.MODULE, Device.CPU, node=owner, origin=call, source=owner.name.value)
-        if self.derives(owner, DATASET_BASES):
-            return Value(Kind.DATASET, node=owner, origin=call, source=owner.name.value)
         return Value(Kind.INSTANCE, node=owner, origin=call, source=owner.name.value)
 
     def method(self, owner: cst.ClassDef, name: str) -> cst.FunctionDef | None:

@@ -35,7 +35,6 @@ class Kind(enum.Enum):
     GENERATOR = "NumPy generator"
     MODULE = "module"
     LOADER = "DataLoader"
-    DATASET = "dataset"
     OPTIMIZER = "optimizer"
     SCALER = "gradient scaler"
     DEVICE = "device"

@@ -71,11 +71,6 @@ def _library(values: Values, node: cst.Call, name: str) -> Value | None:
         return Value(Kind.OPTIMIZER, origin=node, source=name)
     if name in GRAD_SCALERS:
         return Value(Kind.SCALER, origin=node, source=name, node=node)
-    if root.startswith("torchvision.datasets") or (root.startswith("torch.utils.data") and "Dataset" in last):
-        return Value(Kind.DATASET, origin=node, source=name)
-    if name in known.DATASET_PARTS:
-        part = Value(Kind.DATASET, origin=node, source=name)
-        return part if last == "Subset" else Value(Kind.LIST, element=part, origin=node)
     return _container(values, node, name)
 
 
