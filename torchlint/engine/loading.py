@@ -120,9 +120,9 @@ def _around(frame: Frame, region: Region, frequency: Frequency) -> tuple[Region 
 
 def in_memory(made: Made) -> bool:
     """Whether a loader only collates tensors of the host, which its dataset indexes."""
-    plain = all(made.named[name].is_none for name in ("collate_fn",) if name in made.named)
-    size = made.named.get("batch_size")
-    if not plain or OTHERS in made.named or (size is not None and size.is_none):
+    collate, size = made.named.get("collate_fn"), made.named.get("batch_size")
+    plain = OTHERS not in made.named and (collate is None or collate.is_none)
+    if not plain or (size is not None and size.is_none):
         return False
     data = made.dataset
     if data.kind is Kind.DATASET:

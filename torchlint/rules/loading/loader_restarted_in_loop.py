@@ -76,6 +76,8 @@ class LoaderRestartedInLoop(Rule):
         known = self.module.followed.loader(loader.call)
         if known is None or known.rate not in ("step", "epoch") or known.workers == 0:
             return
+        if known.workers is None and loader.argument("num_workers") is None:
+            return
         if known.rate == "epoch" and not known.persists:
             return  # without persistent workers, a loader starts them in every epoch anyway
         if self.module.in_test(loader.call) or not self._stays(loader):
