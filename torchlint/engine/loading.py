@@ -75,12 +75,14 @@ def rate_of(made: Made, frequency: Frequency) -> str:
     return often if usual else SELDOM
 
 
-def starts(loaders: Iterable[Made], state: State, frequency: Frequency) -> dict[ast.AST, set[tuple[str, int, str]]]:
-    """The lines at which a training begins to iterate over the loaders that calls have made, and how often."""
+def starts(
+    loaders: Iterable[Made], state: State, frequency: Frequency
+) -> dict[ast.AST, set[tuple[str, int, int, str]]]:
+    """Where a training begins to iterate over the loaders that calls have made, and how often."""
     made: dict[ast.AST, list[Made]] = defaultdict(list)
     for each in loaders:
         made[each.node].append(each)
-    found: dict[ast.AST, set[tuple[str, int, str]]] = defaultdict(set)
+    found: dict[ast.AST, set[tuple[str, int, int, str]]] = defaultdict(set)
     for (node, region), started in state.starts.items():
         loop = region.loop()
         inner = (each for each in started.frame.regions.values() if each.up is region and each.kind == "loop")
@@ -91,7 +93,7 @@ def starts(loaders: Iterable[Made], state: State, frequency: Frequency) -> dict[
         around, called = _around(started.frame, region, frequency)
         for loader in started.loaders:
             if not any(one.frame in called or _is_in(one.region, around) for one in made.get(loader, ())):
-                found[loader].add((started.frame.module.path, node.lineno, often))
+                found[loader].add((started.frame.module.path, node.lineno, node.col_offset, often))
     return found
 
 

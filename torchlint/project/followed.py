@@ -91,7 +91,7 @@ class FollowedLoader(NamedTuple):
     ``rate`` is how often it is made: ``once``, ``epoch``, ``step``, or ``seldom``. ``persists``: whether its workers
     outlive an epoch; None if that is not known, or switched off. ``in_memory``: its dataset only indexes tensors.
     ``decodes`` is what decodes a file for each sample, with path and line. ``starts`` are the lines at which a training
-    begins to iterate over it: path, line, and how often, in the same words.
+    begins to iterate over it: path, line, column in UTF-8 bytes, and how often, in the same words.
     """
 
     place: Range
@@ -104,13 +104,13 @@ class FollowedLoader(NamedTuple):
     persists: bool | None = None
     in_memory: bool = False
     decodes: tuple[str, int, str] = ("", 0, "")
-    starts: tuple[tuple[str, int, str], ...] = ()
+    starts: tuple[tuple[str, int, int, str], ...] = ()
 
     def with_paths(self, paths: Mapping[str, str]) -> FollowedLoader:
         """The same with the paths of other files in place of their names."""
         feed, (path, line, name) = self.feed, self.decodes
         there = feed._replace(path=paths.get(feed.path, feed.path)) if feed is not None else None
-        starts = tuple((paths.get(file, file), at, rate) for file, at, rate in self.starts)
+        starts = tuple((paths.get(file, file), at, column, rate) for file, at, column, rate in self.starts)
         return self._replace(feed=there, decodes=(paths.get(path, path), line, name), starts=starts)
 
 

@@ -25,7 +25,7 @@ _Event = tuple[
 _Feed = tuple[str, int, str, str, bool | None] | None
 _Loader = tuple[
     _Place, str, int | None, _Feed, bool | None, str, str, bool | None, bool, tuple[str, int, str],
-    list[tuple[str, int, str]]
+    list[tuple[str, int, int, str]]
 ]  # fmt: skip
 _Steps = list[tuple[int, str, _Way]]
 _Lines = list[int] | None
@@ -58,7 +58,7 @@ def _loader(packed: list[Any]) -> FollowedLoader:
     (a, b, c, d), option, workers, feed, *rest = packed
     found = FollowedLoader((a, b, c, d), option, workers, FollowedFeed(*feed) if feed is not None else None, *rest)
     path, line, name = found.decodes
-    return found._replace(decodes=(path, line, name), starts=tuple((a, b, c) for a, b, c in found.starts))
+    return found._replace(decodes=(path, line, name), starts=tuple((a, b, c, d) for a, b, c, d in found.starts))
 
 
 def _event(packed: list[Any]) -> FollowedEvent:

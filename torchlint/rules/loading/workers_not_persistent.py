@@ -11,6 +11,8 @@ from torchlint.prefilter import concepts
 from torchlint.prefilter.needs import identifiers
 from torchlint.project.followed import SELDOM
 from torchlint.rule import Rule
+from torchlint.text.columns import of_bytes
+from torchlint.text.lines import split_lines
 
 if TYPE_CHECKING:
     from torchlint.analysis.things.loading.loader import Loader
@@ -39,7 +41,7 @@ class WorkersNotPersistent(Rule):
         known = self.module.followed.loader(loader.call)
         if loader.name != LOADER or loader.derived or known is None or not known.workers or known.persists is not False:
             return
-        starts = [(path, line) for path, line, rate in known.starts if rate == "epoch"]
+        starts = [(path, line, column) for path, line, column, rate in known.starts if rate == "epoch"]
         if not starts or known.rate == SELDOM or known.in_memory or self.module.in_test(loader.call):
             return  # TL403 has better advice for data in memory
         from torchlint.rules.loading._changes import changes
@@ -49,13 +51,17 @@ class WorkersNotPersistent(Rule):
             return
         value, number = self._value(loader), known.workers
         count = "worker process of this loader is" if number == 1 else f"{number} worker processes of this loader are"
-        own = self.module.path.replace("\\", "/")
+        own, lines = self.module.path.replace("\\", "/"), split_lines(self.module.text)
         begun = "workers are started here, in every epoch"
         self.report(
             loader.call,
             f"the {count} started again in every epoch: pass `persistent_workers={value}`, "
             "unless the dataset changes between epochs",
-            evidence=[Evidence(line, 1, begun) for path, line in starts if path == own],
+            evidence=[
+                Evidence(line, of_bytes(lines[line - 1].encode(), column), begun)
+                for path, line, column in starts
+                if path == own
+            ],
             fix=persistent_workers(self.module, loader, value),
         )
 
