@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
 _WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306", "TL307")
-_BESIDES = ("TL204", "TL205")  # that are told beside others of their line
+_BESIDES = ("TL103", "TL104", "TL204", "TL205")  # that are told beside others of their line
 # Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
 _COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
 
