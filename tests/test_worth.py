@@ -122,7 +122,7 @@ def test_every_variant_that_differs_is_measured_once_a_round_and_the_original_tw
     measured = Counter(one["variant"] for one in program["measurements"])
     assert measured == {ORIGINAL: 1, record.AGAIN: 1, SAFE: 1, PATCHED: 1}
     assert program["same"] == {UNSAFE: SAFE}
-    assert program["warnings"] == {"TL104": 1, "TL301": 1}  # one finding for the copies of a line
+    assert program["warnings"] == {"TL104": 1, "TL202": 1, "TL301": 1}
     assert program["failed"] == {}
     assert all(len(one["blocks_us"]) == 2 and one["step_us"] > 0 for one in program["measurements"])
 

@@ -74,8 +74,8 @@ def _are_adjacent(one: FollowedEvent, other: FollowedEvent, lines: Sequence[str]
 
     The first may be in the header of a block with the second.
     """
-    made = other.form in _MADE and other.origin in GENERATED
-    apart = (made or other.origin in ("pinned", SAME)) and one.statement != other.statement
+    made, also = (event.form in _MADE and event.origin in GENERATED for event in (other, one))
+    apart = (made or other.origin in ("pinned", SAME)) and (one.statement != other.statement or made > also)
     if apart or SAME in {one.origin, other.origin} != {SAME} or how_often(one) != how_often(other):
         return False
     between = lines[one.statement[1] : other.statement[0] - 1]

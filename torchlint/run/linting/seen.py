@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BY_KEY = {form.key: form for form in FORMS}
 _ABOUT = ("TL1", "TL2", "TL3")  # rules about copies and synchronizations
 _WAITS = ("TL201", "TL204", "TL301", "TL302", "TL303", "TL304", "TL306", "TL307")
-_BESIDES = ("TL204", "TL205")  # that are told beside others of their line
+_BESIDES = ("TL103", "TL104", "TL204", "TL205")  # that are told beside others of their line
 # Those of them that are about copies: a finding about a wait says nothing of what its line copies besides.
 _COPIES = ("TL1", "TL2", *(name for form in FORMS if form.kind == COPY for name in form.rules))
 
@@ -84,8 +84,7 @@ def findings(
         marked = others.get(rule.id, copied if copies(event) else covered)
         silent = (trips if event.is_round_trip else marked).isdisjoint(lines_there)
         if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
-            if last is not None and last[1].reports is rule and last[0].place[0] == first:
-                last[1].mends_too(event)
+            _mend_together(last, rule, event)
             continue
         marked.add(first)
         trips.update(lines_there if event.is_round_trip else ())
@@ -99,6 +98,12 @@ def findings(
         fronts.tell(event, one)
         last = event, one
     return [one.finding(path, lines, fixes) for one in told if isinstance(one, Told)]
+
+
+def _mend_together(last: tuple[FollowedEvent, Told] | None, rule: type[Rule], event: FollowedEvent) -> None:
+    """Mend an event with the last one that was told, if that is of the same line and rule."""
+    if last is not None and last[1].reports is rule and last[0].place[0] == event.place[0]:
+        last[1].mends_too(event)
 
 
 def _says(finding: Finding | Told, form: Form, span: Span) -> bool:
