@@ -20,6 +20,7 @@ from helper import *
 parser = argparse.ArgumentParser()
 parser.add_argument("--options", required=True)
 parser.add_argument("--loss", default="mean")
+parser.add_argument("--weight", type=float, default=-1)
 args = parser.parse_args()
 with open(args.options) as file:
     opt = yaml.safe_load(file)
@@ -93,6 +94,19 @@ class Losses:
 """
 
 
+NETS = """
+import torch
+
+class One(torch.nn.Module):
+    def forward(self, x):
+        return x.max().item()
+
+class Other(torch.nn.Module):
+    def forward(self, x):
+        return x.nonzero()
+"""
+
+
 def told(folder: Path, body: str, before: str = "", rule: str = "TL301", **files: str) -> list[str]:
     """The severities of what a program does in its steps, with what it is only done with."""
     texts = {name.replace("_", ".", 1): text for name, text in files.items()}
@@ -137,6 +151,17 @@ def test_a_word_that_must_be_given_or_is_none_leaves_both_branches_open(tmp_path
 def test_an_object_that_another_word_chooses_is_used_only_with_it(tmp_path: Path) -> None:
     before = 'if args.loss == "largest":\n    show = Largest()\nelse:\n    show = Mean()'
     assert told(tmp_path, "show(out)", before) == ["warning", "info with `--loss largest`"]
+
+
+def test_a_number_that_is_off_switches_off_what_steps_an_optimizer_too(tmp_path: Path) -> None:
+    body = "if args.weight > 0:\n    log = loss.item()\nif args.weight > 0:\n    other.step()"
+    assert told(tmp_path, body, "other = torch.optim.SGD(model.parameters())") == ["info with `--weight`"]
+
+
+def test_whatever_a_variable_may_be_is_moved_and_wrapped(tmp_path: Path) -> None:
+    choose = 'if args.options == "one":\n    net = One()\nelse:\n    net = Other()'
+    before = f"from nets import *\n{choose}\nnet = torch.nn.DataParallel(net.cuda())"
+    assert told(tmp_path, 'net(data["y"])', before, "TL3", nets_py=NETS) == ["warning", "warning"]
 
 
 REGISTRY = 'show = choose(opt["loss"]["type"])()'
