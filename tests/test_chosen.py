@@ -20,6 +20,7 @@ from helper import *
 parser = argparse.ArgumentParser()
 parser.add_argument("--options", required=True)
 parser.add_argument("--loss", default="mean")
+parser.add_argument("--weight", type=float, default=-1)
 args = parser.parse_args()
 with open(args.options) as file:
     opt = yaml.safe_load(file)
@@ -64,7 +65,7 @@ class Mean:
 @LOSSES.register
 class Largest:
     def __call__(self, out):
-        return out.max().item()
+        return out + torch.zeros(4).cuda()
 
 class Data(torch.utils.data.Dataset):
     def __init__(self, opt):
@@ -93,11 +94,26 @@ class Losses:
 """
 
 
-def told(folder: Path, body: str, before: str = "", rule: str = "TL301", **files: str) -> list[str]:
+NETS = """
+import torch
+
+class One(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+class Other(torch.nn.Module):
+    def forward(self, x):
+        return x.nonzero()
+"""
+
+
+def told(
+    folder: Path, body: str, before: str = "", rule: str = "TL301", also: str = "TL104", **files: str
+) -> list[str]:
     """The severities of what a program does in its steps, with what it is only done with."""
     texts = {name.replace("_", ".", 1): text for name, text in files.items()}
     train = TRAIN.format(body=indent(dedent(body), "    "), before=dedent(before))
-    every = found(folder, {"train.py": train, "build.py": BUILD, "helper.py": HELPER, **texts}, rule)
+    every = found(folder, {"train.py": train, "build.py": BUILD, "helper.py": HELPER, **texts}, rule, also)
     ends = [(f.severity.value, f.message.rpartition("(only ")[2].rstrip(")")) for f in every]
     return [f"{severity} {end}" if len(end) < 60 else severity for severity, end in ends]
 
@@ -139,6 +155,53 @@ def test_an_object_that_another_word_chooses_is_used_only_with_it(tmp_path: Path
     assert told(tmp_path, "show(out)", before) == ["warning", "info with `--loss largest`"]
 
 
+def test_a_number_that_is_off_switches_off_what_steps_an_optimizer_too(tmp_path: Path) -> None:
+    body = "if args.weight > 0:\n    log = loss.item()\nif args.weight > 0:\n    other.step()"
+    assert told(tmp_path, body, "other = torch.optim.SGD(model.parameters())") == ["info with `--weight`"]
+
+
+@pytest.mark.parametrize("read", ["One", "Other"])
+def test_whatever_a_variable_may_be_is_moved_and_wrapped(tmp_path: Path, read: str) -> None:
+    choose = 'if args.options == "one":\n    net = One()\nelse:\n    net = Other()'
+    before = f"from nets import *\n{choose}\nnet = torch.nn.DataParallel(net.cuda())"
+    nets = NETS if read == "Other" else NETS.replace("One", "It").replace("Other", "One").replace("It", "Other")
+    assert told(tmp_path, 'net(data["y"])', before, "TL304", nets_py=nets) == ["warning"]
+
+
+@pytest.mark.parametrize("test", ["isinstance(net, Other)", "not isinstance(net, One)"])
+def test_a_branch_for_objects_of_a_class_calls_no_others(tmp_path: Path, test: str) -> None:
+    choose = 'if args.options == "one":\n    net = One().cuda()\nelse:\n    net = Other().cuda()'
+    body = f"if {test}:\n    net(out)\nelse:\n    net(out.sum().item())"
+    assert told(tmp_path, body, f"from nets import *\n{choose}", "TL304", nets_py=NETS) == ["warning"]
+    swapped = body.replace("net(out)", "pass").replace("net(out.sum().item())", "net(out)")
+    assert told(tmp_path, swapped, f"from nets import *\n{choose}", "TL304", nets_py=NETS) == ["info"]
+
+
+def test_a_branch_for_objects_of_a_class_that_is_never_made_calls_none_that_are_known(tmp_path: Path) -> None:
+    body = "if isinstance(net, One):\n    net(out)\nelse:\n    net({})"
+    made = "from nets import *\nnet = Other().cuda()"
+    assert told(tmp_path / "not", body.format("loss.item()"), made, "TL304", nets_py=NETS) == []
+    assert told(tmp_path / "else", body.format("out"), made, "TL304", nets_py=NETS) == ["warning"]
+
+
+LIBRARY = """
+from .options import read
+from .{other} import Trainer
+
+def train(model, loader, optimizer):
+    for x in loader:
+        loss = model(x.cuda(non_blocking=True)).mean()
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+
+
+@pytest.mark.parametrize(("other", "severity"), [("trainers", "info"), ("_version", "info"), ("options", "warning")])
+def test_what_is_part_of_a_package_that_is_not_here_is_no_warning(tmp_path: Path, other: str, severity: str) -> None:
+    assert [f.severity.value for f in found(tmp_path, {"train.py": LIBRARY.format(other=other)}, "TL301")] == [severity]
+
+
 REGISTRY = 'show = choose(opt["loss"]["type"])()'
 
 
@@ -149,11 +212,11 @@ def test_what_option_files_name_in_a_registry_is_what_a_normal_run_calls(tmp_pat
         "info if an option names `Largest`",
     ]
     both = {"base_yaml": options, "other_yaml": "loss:\n  type: Largest\n"}
-    assert told(tmp_path / "both", "show(out)", REGISTRY, **both) == ["warning"]
+    assert told(tmp_path / "both", "show(out)", REGISTRY, **both) == ["warning", "warning"]
 
 
 def test_without_option_files_anything_in_a_registry_may_be_called(tmp_path: Path) -> None:
-    assert told(tmp_path, "show(out)", REGISTRY) == ["warning"]
+    assert told(tmp_path, "show(out)", REGISTRY) == ["warning", "warning"]
 
 
 @pytest.mark.parametrize("choice", ["eval(opt['loss'])", "getattr(helper, opt['loss'])"])

@@ -99,7 +99,7 @@ class Frequency:
         for region in self._reaching(marked):
             region.backward = True
         self._mark_training()
-        guards = (region for frame in self.frames for region in frame.regions.values() if region.backward)
+        guards = (region for frame in self.frames for region in frame.regions.values() if region.trains)
         self._training = {r.option for r in guards if r.option is not None and r.kind != CHOICE}
         outside = (frame for frame, region in marked if region.loop() is None)
         self.exposed = self.closure(outside, lambda region: region.loop() is None)
@@ -227,7 +227,8 @@ class Frequency:
             elif around.kind == "loop":
                 phase = self._phase(frame, around, base)
                 if phase is not Phase.NONE:
-                    return Often(phase, True, rare, option, base.assumed).beside(aside), around
+                    within = base.option if base.phase is Phase.TRAINING else None  # of a step around this one
+                    return Often(phase, True, rare, option or within, base.assumed).beside(aside), around
         in_loop = base.in_loop or any(around.kind == "loop" for around in region.around())
         found = Often(
             base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates, base.hot

@@ -44,6 +44,10 @@ class Imports:
         module = self._engine.program.find(name, scope.module)
         if module is not None:
             self._engine.statements.load(module)
+        elif node.level and node.module and scope.function is None and self._engine.state.region.up is None:
+            own = scope.module
+            if not any(self._engine.program.find(f"{name}.{alias.name}", own) for alias in node.names):
+                own.missing.add(name)
         for alias in node.names:
             if alias.name == "*":
                 self._import_all(name, module, scope)

@@ -25,6 +25,7 @@ from torchlint.engine.frames import NO_GRADIENTS, Class, Function, Object, Scope
 from torchlint.engine.imports import Imports
 from torchlint.engine.loops import Loops, merge
 from torchlint.engine.moves import moves_once
+from torchlint.engine.narrowed import Held, by_class
 from torchlint.engine.operations import operate
 from torchlint.engine.state import Left, Raised, Returned
 from torchlint.engine.union import join_all
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
 
 
 class Branch(NamedTuple):
-    """An alternative: its statements, whether it is taken seldom, the option that it needs, and what it compares."""
+    """An alternative: its statements, whether it is taken seldom, its option, what it compares, and what it tells."""
 
     body: Sequence[ast.stmt]
     rare: bool = False
     option: str | None = None
     equals: tuple[str, object] | None = None
+    held: Held | None = None
 
 
 class Statements:
@@ -183,9 +185,10 @@ class Statements:
         rare = filling or ends_program(node.body)
         rarely = test.rarely or int(rare) or (0 if test.option else sounds_rare(node.test, test))
         rarely = rarely or -int(test.detail is Counted.REMAINDER)  # if step % n:
+        holds, fails = by_class(node.test, scope, self._engine)
         branches = [
-            Branch(node.body, rarely > 0, off(test, True), equality(node.test, True)),
-            Branch(node.orelse, rarely < 0, off(test, False), equality(node.test, False)),
+            Branch(node.body, rarely > 0, off(test, True), equality(node.test, True), holds),
+            Branch(node.orelse, rarely < 0, off(test, False), equality(node.test, False), fails),
         ]
         self._alternatives(node, branches, scope)
         ends = [leaves(node.body), leaves(node.orelse)]
@@ -221,6 +224,8 @@ class Statements:
             goes_on, stored = True, len(self._state.stores)
             with self._state.inside("guard", node, number, rare=branch.rare, option=branch.option) as region:
                 region.equals = branch.equals
+                if branch.held is not None:
+                    self._engine.assign(*branch.held, scope)
                 try:
                     self.block(branch.body, scope)
                     outcomes.append(dict(scope.names))

@@ -198,7 +198,9 @@ class Value:
         return self if memory is self.memory else self._copy(memory=memory)
 
     def moving_inputs(self) -> Value:
-        """This module in a wrapper that moves what it is called with to the device."""
+        """This module, or one of these, in a wrapper that moves what it is called with to the device."""
+        if self.kind is Kind.UNION:
+            return self._copy(items=[item.moving_inputs() for item in self.items])
         return self._copy(device=Device.ACCELERATOR)
 
     @property

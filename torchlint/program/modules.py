@@ -23,6 +23,7 @@ class Module:
         self._copy = copy
         self.names: dict[str, Any] = {}
         self.loaded = False
+        self.missing: set[str] = set()  # modules beside it that it always imports, and that are not in the project
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -36,6 +37,11 @@ class Module:
     def package(self) -> str:
         """The dotted name of the package that relative imports start from."""
         return self.name if self.path.endswith("__init__.py") else self.name.rpartition(".")[0]
+
+    @property
+    def cannot_run(self) -> bool:
+        """Whether it is part of something else that is not here: more is missing than a file that a build makes."""
+        return len(self.missing) > 1
 
     @property
     def is_test(self) -> bool:
