@@ -112,3 +112,54 @@ def test_what_another_file_decides_is_known(
     tmp_path: Path, rule: str, loader: str, loop: str, place: tuple[str, int]
 ) -> None:
     assert findings(tmp_path, rule, loader, loop) == [place]
+
+
+RUNS = """
+    import argparse
+    import torch
+    from data import Pictures, loader_of
+
+    class Experiment:
+        def __init__(self, paths, workers):
+            self.paths, self.workers = paths, workers
+            self.model = torch.nn.Linear(10, 10).cuda()
+            self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+
+        def made(self):
+            return loader_of(Pictures(self.paths), self.workers)
+
+        def epoch(self, loader):
+            for x in loader:
+                self.model(x.cuda()).sum().backward()
+                self.optimizer.step()
+
+        def train(self):
+            {before}
+            for epoch in range(20):
+                {first}
+                self.epoch(loader)
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--more", action="store_true")
+    args = parser.parse_args()
+    for run in range(3):
+        {make}.train()
+"""
+USUAL = 'Experiment(open("paths").readlines(), 4)'
+
+
+@pytest.mark.parametrize(
+    ("before", "first", "make", "lines"),
+    [
+        ("loader = self.made()", "pass", USUAL.replace("4", "0"), []),
+        ("pass", "loader = self.made()", USUAL, []),
+        ("loader = self.made() if args.more else self.paths", "pass", USUAL, []),
+        ("loader = self.made()", "pass", USUAL, [MADE]),
+    ],
+    ids=["no workers", "made in each epoch", "made with an option", "made in each run"],
+)
+def test_the_loop_around_the_epochs_decides_whether_a_loader_is_started_again(
+    tmp_path: Path, before: str, first: str, make: str, lines: list[int]
+) -> None:
+    files = {"data.py": DATA, "train.py": RUNS.format(before=before, first=first, make=make)}
+    assert [finding.span.line for finding in found(tmp_path, files, "TL404")] == lines

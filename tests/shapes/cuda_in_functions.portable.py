@@ -7,7 +7,7 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def beside_a_tensor(x: torch.Tensor, share):
-    order = torch.randperm(x.size(0), device=device)
+    order = torch.randperm(x.size(0)).to(device)
     return share * x + (1 - share) * x[order] + torch.zeros(4, device=device)
 
 
@@ -16,4 +16,4 @@ def without_one(net: nn.Module, n):
 
 
 def left_alone(net: nn.Module, n, gpu):
-    return net.cuda(gpu)(torch.rand(n, 4, device=device))
+    return net.cuda(gpu)(torch.rand(n, 4).to(device))

@@ -5,7 +5,7 @@ import torch.nn as nn
 
 
 def beside_a_tensor(x: torch.Tensor, share):
-    order = torch.randperm(x.size(0), device="cuda")
+    order = torch.randperm(x.size(0)).cuda()
     return share * x + (1 - share) * x[order] + torch.zeros(4, device="cuda")
 
 
@@ -14,4 +14,4 @@ def without_one(net: nn.Module, n):
 
 
 def left_alone(net: nn.Module, n, gpu):
-    return net.cuda(gpu)(torch.rand(n, 4, device="cuda"))
+    return net.cuda(gpu)(torch.rand(n, 4).cuda())

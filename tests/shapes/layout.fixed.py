@@ -4,14 +4,17 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-def comment_inside_the_call(path, device):
+
+def comment_inside_the_call(path):
     return torch.tensor(  # read once
         np.load(path),  # from the disk
-    ).to(device)
+        device=device,
+    )
 
 
-def comment_between_the_links(n, device):
+def comment_between_the_links(n):
     return (
         torch.zeros(n, 3)  # on the host
         # and then
@@ -19,7 +22,7 @@ def comment_between_the_links(n, device):
     )
 
 
-def chain_over_several_lines(path, device):
+def chain_over_several_lines(path):
     return (
         torch.tensor(np.load(path))
         .unsqueeze(0)
@@ -28,66 +31,68 @@ def chain_over_several_lines(path, device):
     )
 
 
-def continued_with_backslashes(path, device):
-    x = torch.tensor(np.load(path)) \
-        .to(device)
+def continued_with_backslashes(path):
+    x = torch.tensor(np.load(path), device=device)
     return x
 
 
-def trailing_comma(device):
-    return torch.zeros(2, 3,).to(device)
+def trailing_comma():
+    return torch.zeros(2, 3, device=device,)
 
 
-def one_argument_a_line(device):
+def one_argument_a_line():
     return torch.zeros(
         2,
         3,
-    ).to(device)
+        device=device,
+    )
 
 
-def no_trailing_comma(device):
+def no_trailing_comma():
     return torch.full(
         (2, 3),
-        0.5  # half
-    ).to(device)
+        0.5,  # half
+        device=device
+    )
 
 
-def no_trailing_comma_and_no_comment(device):
+def no_trailing_comma_and_no_comment():
     return torch.full(
         (2, 3),
-        0.5
-    ).to(device)
+        0.5,
+        device=device
+    )
 
 
-def parentheses_around(device):
-    return ((torch.zeros)((2, 3))).to((device))
+def parentheses_around():
+    return ((torch.zeros)((2, 3), device=(device)))
 
 
-def semicolons(device):
-    a = torch.zeros(3).to(device); b = torch.ones(3).to(device); return a + b
+def semicolons():
+    a = torch.zeros(3, device=device); b = torch.ones(3, device=device); return a + b
 
 
-def moved_among_semicolons(device):
+def moved_among_semicolons():
     a = torch.zeros(3); a = a.to(device); return a
 
 
-def one_line_suite(device, flag):
-    if flag: return torch.zeros(3).to(device)
+def one_line_suite(flag):
+    if flag: return torch.zeros(3, device=device)
     return None
 
 
-def in_a_lambda(device):
-    return lambda n: torch.zeros(n, 2).to(device)
+def in_a_lambda():
+    return lambda n: torch.zeros(n, 2, device=device)
 
 
-def walrus(device):
-    if (z := torch.zeros(3).to(device)).sum() > 0:
+def walrus():
+    if (z := torch.zeros(3, device=device)).sum() > 0:
         return z
     return None
 
 
-def f_string(device):
-    return f"{torch.zeros(3).to(device)}", f'{torch.zeros(3, device="cuda")}', f"""{torch.zeros(3, device='cuda')}"""
+def f_string():
+    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device="cuda")}', f"""{torch.zeros(3, device='cuda')}"""
 
 
 def default_argument(x=torch.zeros(3, device="cuda")):
@@ -99,12 +104,12 @@ def decorated(make):
 
 
 @decorated(torch.zeros(3, device="cuda"))
-def conditional(device, flag):
-    return torch.zeros(3).to(device) if flag else torch.ones(3).to(device)
+def conditional(flag):
+    return torch.zeros(3, device=device) if flag else torch.ones(3, device=device)
 
 
-def chained_comparison(device):
-    return 0 < torch.zeros(3).to(device).sum() < 1
+def chained_comparison():
+    return 0 < torch.zeros(3, device=device).sum() < 1
 
 
 def single_quotes(dataset, model):
@@ -116,17 +121,17 @@ def single_quotes(dataset, model):
 class Body:
     table = torch.zeros(3, device="cuda")
 
-    async def later(self, device):
-        return await self.send(torch.zeros(3).to(device))
+    async def later(self):
+        return await self.send(torch.zeros(3, device=device))
 
 
-def nested_fixes(device):
-    return torch.tensor([np.zeros(3), np.ones(3)]).to(device), torch.from_numpy(np.zeros((2, 2))).to(device)
+def nested_fixes():
+    return torch.tensor([np.zeros(3), np.ones(3)]).to(device), torch.zeros((2, 2), dtype=torch.float64, device=device)
 
 
-def nested_in_each_other(device):
-    return torch.full((2,), float(torch.zeros(1).to(device).sum())).to(device)
+def nested_in_each_other():
+    return torch.full((2,), float(torch.zeros(1, device=device).sum()), device=device)
 
 
-def tabs_and_spaces(device):
-	return torch.zeros( 3 ).to( device )
+def tabs_and_spaces():
+	return torch.zeros( 3, device=device )

@@ -4,17 +4,17 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
-default_device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def comment_inside_the_call(path, device):
+def comment_inside_the_call(path):
     return torch.tensor(  # read once
         np.load(path),  # from the disk
         device=device,
     )
 
 
-def comment_between_the_links(n, device):
+def comment_between_the_links(n):
     return (
         torch.zeros(n, 3)  # on the host
         # and then
@@ -22,23 +22,23 @@ def comment_between_the_links(n, device):
     )
 
 
-def chain_over_several_lines(path, device):
+def chain_over_several_lines(path):
     return (
         torch.tensor(np.load(path), dtype=torch.float32, device=device)
         .unsqueeze(0)
     )
 
 
-def continued_with_backslashes(path, device):
+def continued_with_backslashes(path):
     x = torch.tensor(np.load(path), device=device)
     return x
 
 
-def trailing_comma(device):
+def trailing_comma():
     return torch.zeros(2, 3, device=device,)
 
 
-def one_argument_a_line(device):
+def one_argument_a_line():
     return torch.zeros(
         2,
         3,
@@ -46,7 +46,7 @@ def one_argument_a_line(device):
     )
 
 
-def no_trailing_comma(device):
+def no_trailing_comma():
     return torch.full(
         (2, 3),
         0.5,  # half
@@ -54,7 +54,7 @@ def no_trailing_comma(device):
     )
 
 
-def no_trailing_comma_and_no_comment(device):
+def no_trailing_comma_and_no_comment():
     return torch.full(
         (2, 3),
         0.5,
@@ -62,35 +62,35 @@ def no_trailing_comma_and_no_comment(device):
     )
 
 
-def parentheses_around(device):
+def parentheses_around():
     return ((torch.zeros)((2, 3), device=(device)))
 
 
-def semicolons(device):
+def semicolons():
     a = torch.zeros(3, device=device); b = torch.ones(3, device=device); return a + b
 
 
-def moved_among_semicolons(device):
+def moved_among_semicolons():
     a = torch.zeros(3); a = a.to(device); return a
 
 
-def one_line_suite(device, flag):
+def one_line_suite(flag):
     if flag: return torch.zeros(3, device=device)
     return None
 
 
-def in_a_lambda(device):
+def in_a_lambda():
     return lambda n: torch.zeros(n, 2, device=device)
 
 
-def walrus(device):
+def walrus():
     if (z := torch.zeros(3, device=device)).sum() > 0:
         return z
     return None
 
 
-def f_string(device):
-    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device=default_device)}', f"""{torch.zeros(3, device=default_device)}"""
+def f_string():
+    return f"{torch.zeros(3, device=device)}", f'{torch.zeros(3, device=device)}', f"""{torch.zeros(3, device=device)}"""
 
 
 def default_argument(x=torch.zeros(3, device="cuda")):
@@ -101,35 +101,35 @@ def decorated(make):
     return make
 
 
-@decorated(torch.zeros(3, device=default_device))
-def conditional(device, flag):
+@decorated(torch.zeros(3, device="cuda"))
+def conditional(flag):
     return torch.zeros(3, device=device) if flag else torch.ones(3, device=device)
 
 
-def chained_comparison(device):
+def chained_comparison():
     return 0 < torch.zeros(3, device=device).sum() < 1
 
 
 def single_quotes(dataset, model):
     loader = DataLoader(dataset, batch_size=4, num_workers=2, pin_memory=torch.cuda.is_available())
     for x in loader:
-        model(x.to(default_device, non_blocking=True))
+        model(x.to(device, non_blocking=True))
 
 
 class Body:
-    table = torch.zeros(3, device=default_device)
+    table = torch.zeros(3, device=device)
 
-    async def later(self, device):
+    async def later(self):
         return await self.send(torch.zeros(3, device=device))
 
 
-def nested_fixes(device):
+def nested_fixes():
     return torch.tensor(np.array([np.zeros(3), np.ones(3)]), device=device), torch.zeros((2, 2), dtype=torch.float64, device=device)
 
 
-def nested_in_each_other(device):
+def nested_in_each_other():
     return torch.full((2,), float(torch.zeros(1, device=device).sum()), device=device)
 
 
-def tabs_and_spaces(device):
+def tabs_and_spaces():
 	return torch.zeros( 3, device=device )

@@ -108,7 +108,7 @@ def printed_code(device):
 
 
 def dtype_that_nobody_knows(n, dtype):
-    a = torch.as_tensor(np.zeros(3, dtype=dtype)), torch.from_numpy(np.ones(3, dtype))
-    b = torch.as_tensor(np.zeros(3).astype(dtype)), torch.as_tensor(np.full(2, 1, dtype))
-    c = torch.as_tensor(np.arange(3, dtype=dtype)), torch.from_numpy(np.empty(3, dtype=dtype))
-    return a, b, c, torch.as_tensor(np.arange(3, dtype=dtype), dtype=torch.float32)
+    a = torch.tensor(np.zeros(3, dtype=dtype)), torch.from_numpy(np.ones(3, dtype))
+    b = torch.as_tensor(np.zeros(3).astype(dtype)), torch.tensor(np.full(2, 1, dtype))
+    c = torch.tensor(np.arange(3, dtype=dtype)), torch.from_numpy(np.empty(3, dtype=dtype))
+    return a, b, c, torch.tensor(np.arange(3, dtype=dtype), dtype=torch.float32)

@@ -39,7 +39,7 @@ def _nodes(module: SourceModule, event: Declaration) -> Sequence[cst.CSTNode]:
 def _loaders(module: SourceModule, _: Declaration) -> Sequence[object]:
     from torchlint.analysis.things.loading.loader import DataLoaders
 
-    return module.shared(DataLoaders).all()
+    return module.shared(DataLoaders).all
 
 
 def _moves(module: SourceModule, _: Declaration) -> Sequence[object]:

@@ -23,9 +23,9 @@ CAVEAT = (
 
 def edits(module: SourceModule, loader: Loader) -> tuple[Edit, ...]:
     """Set ``pin_memory=torch.cuda.is_available()``. Raises :class:`Unfixable`."""
-    call, written = loader.call, loader.arguments("pin_memory")
+    call, written = loader.call, loader.argument("pin_memory")
     known = module.followed.loader(call)
-    chosen = written and literal(written[0]) is ...
+    chosen = written is not None and literal(written) is ...
     if known is None or is_opaque(call) or chosen or known.workers == 0:
         raise Unfixable  # `**kwargs` or an option may give it; without workers, the main thread would do the pinning
     if any(isinstance(around, cst.Param) for around in module.ancestors(call)):
@@ -33,5 +33,5 @@ def edits(module: SourceModule, loader: Loader) -> tuple[Edit, ...]:
     editor = module.shared(Editor)
     available = module.shared(Speller).spell("torch.cuda.is_available", call, importing=True)
     value = f"{available.text}()"
-    added = (editor.replace(written[0], value),) if written else editor.add_argument(call, f"pin_memory={value}")
+    added = (editor.replace(written, value),) if written else editor.add_argument(call, f"pin_memory={value}")
     return (*available.edits, *added)

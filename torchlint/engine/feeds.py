@@ -37,7 +37,7 @@ def loaders_of_files(state: State, frequency: Frequency) -> dict[str, list[Follo
             feeds.get(node),
             pinned.get(node),
             _only(each.unpinned for each in every) or "",
-            max((loading.rate(frequency.of(each.frame, each.region)) for each in every), key=_RATES.index),
+            max((loading.rate_of(each, frequency) for each in every), key=_RATES.index),
             _only(map(loading.persists, every)),
             all(map(loading.in_memory, every)),
             _only(map(loading.decodes, every)) or ("", 0, ""),

@@ -62,6 +62,19 @@ def rate(often: Often) -> str:
     return "step" if often.phase is not Phase.NONE else "epoch" if often.in_loop else ONCE
 
 
+def rate_of(made: Made, frequency: Frequency) -> str:
+    """How often a loader is made; ``seldom`` if nothing but an option leads to where that happens."""
+    often, seen = rate(frequency.of(made.frame, made.region)), {made.frame}
+    todo = list(frequency.callers(made.frame))
+    usual = not todo
+    for frame, region in todo:
+        if rate(frequency.of(frame, region)) != SELDOM:
+            usual = usual or not frequency.callers(frame)
+            todo += frequency.callers(frame) if frame not in seen else ()
+            seen.add(frame)
+    return often if usual else SELDOM
+
+
 def starts(loaders: Iterable[Made], state: State, frequency: Frequency) -> dict[ast.AST, set[tuple[str, int, str]]]:
     """The lines at which a training begins to iterate over the loaders that calls have made, and how often."""
     made: dict[ast.AST, list[Made]] = defaultdict(list)
@@ -199,7 +212,7 @@ def _restarts(state: State, ways: Ways, made: Mapping[ast.AST, list[Made]]) -> I
         if any(around.kind == "guard" for around in inside):
             continue
         loaders = [one for loader in started.loaders for one in made.get(loader, ())]
-        if any(rate(ways.frequency.of(one.frame, one.region)) == "step" for one in loaders):
+        if any(rate_of(one, ways.frequency) == "step" for one in loaders):
             continue
         one = loaders[0] if len(started.loaders) == 1 and loaders else None
         cost = _cost(one) if one is not None else "unknown"

@@ -9,7 +9,7 @@ import libcst as cst
 
 from torchlint.analysis.syntax.calls import argument, method, receiver
 from torchlint.analysis.values.lattice import Device, Kind
-from torchlint.analysis.values.semantics.devices import device_of, is_device_of, moved_to, target_value
+from torchlint.analysis.values.semantics.devices import device_of, is_device_of, target_value
 from torchlint.knowledge.tensors import LEGACY
 
 if TYPE_CHECKING:
@@ -60,11 +60,6 @@ class Move:
         name = {"type_as": "other", "type": "dtype"}.get(self.method, "device")
         found = argument(self.call, name, 0)
         return argument(self.call, "other", 0) if found is None and self.method == "to" else found
-
-    @cached_property
-    def device(self) -> Device:
-        """The device that ``to``, ``cuda`` or ``cpu`` moves to; UNKNOWN if it is unknown or nothing is moved."""
-        return moved_to(self._module.evaluator, self.call) or Device.UNKNOWN
 
     @cached_property
     def to_accelerator(self) -> bool:
@@ -138,11 +133,6 @@ class Moves:
             is_method = self._module.qualified(call.func) is None
             self._found[call] = Move(self._module, call) if is_method else None
         return self._found[call]
-
-    def to_accelerator(self, call: cst.CSTNode) -> bool:
-        """Whether a node is a call that moves something to an accelerator."""
-        move = self.at(call)
-        return move is not None and move.to_accelerator
 
     def first_move_of(self, made: cst.CSTNode) -> FirstMove | None:
         """The first move of a new tensor, in a chain of methods or in the only use of its variable, or None."""

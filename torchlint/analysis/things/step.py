@@ -29,7 +29,6 @@ class Step:
     """
 
     def __init__(self, module: SourceModule, place: cst.CSTNode) -> None:
-        self._module = module
         self.place = place
         self._often = module.followed.often(getattr(place, "body", place))
 
@@ -37,17 +36,6 @@ class Step:
     def trains(self) -> bool:
         """Whether the step updates a model, or is a function that something may call to train."""
         return self._often.phase == "training"
-
-    @property
-    def in_words(self) -> str:
-        """``training step`` if the place that makes it one is known, ``step`` otherwise."""
-        known = self.trains and (self._often.by == "loop" or self.place in self._module.shared(Steps).sources)
-        return "training step" if known else "step"
-
-    @property
-    def iterates_batches(self) -> bool:
-        """Whether the step is an iteration of a ``for`` loop over a data loader."""
-        return isinstance(self.place, cst.For) and self._module.heat_analysis.iterates_batches(self.place)
 
 
 class Steps:
@@ -61,10 +49,6 @@ class Steps:
         """The loops and functions that run in every step, in source order."""
         loops = self.loops(*_LOOPS)
         return [Step(self._module, place) for place in sorted([*loops, *self._functions], key=self._module.order)]
-
-    def around(self, node: cst.CSTNode) -> Step:
-        """The step that a node runs in."""
-        return Step(self._module, self._heat.enclosing_step(node))
 
     @cached_property
     def sources(self) -> list[cst.CSTNode]:

@@ -25,16 +25,14 @@ class SampleCasts:
         """The conversions in the samples of a loader whose batches are moved, and that no other loader has shown."""
         if not loader.default_collation or not self._is_moved(loader):
             return
-        works = self._module.shared(HostWorks)
-        for dataset in loader.arguments("dataset"):
-            owner = self._module.value(dataset).node
-            method = self._module.classes.method(owner, "__getitem__") if isinstance(owner, cst.ClassDef) else None
-            for part in self._parts(method) if isinstance(method, cst.FunctionDef) else ():
-                made = works.assigned(part)
-                work = works.converted(made)
-                if work is not None and made not in self._known:
-                    self._known.add(made)
-                    yield made, work
+        works, owner = self._module.shared(HostWorks), self._module.value(loader.argument("dataset")).node
+        method = self._module.classes.method(owner, "__getitem__") if isinstance(owner, cst.ClassDef) else None
+        for part in self._parts(method) if isinstance(method, cst.FunctionDef) else ():
+            made = works.assigned(part)
+            work = works.converted(made)
+            if work is not None and made not in self._known:
+                self._known.add(made)
+                yield made, work
 
     def _is_moved(self, loader: Loader) -> bool:
         return self._module.followed.feed(loader.call) is not None

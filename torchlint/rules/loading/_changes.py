@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from torchlint.analysis.module import SourceModule
 
 
-def changes(module: SourceModule, call: cst.Call, datasets: Iterable[cst.BaseExpression]) -> bool:
+def changes(module: SourceModule, call: cst.Call, dataset: cst.BaseExpression | None) -> bool:
     """Whether the function around a loader, or the file for one in an attribute, changes or calls its dataset."""
-    parts = [part for value in datasets for part in variables(value) if not module.qualified(part)]
+    parts = [part for part in variables(dataset) if not module.qualified(part)] if dataset is not None else []
     around = module.function_of(call)
     named = (node for part in parts for node in _alike(module, part, around))
     return any(_is_changed(module, node) for node in (*named, *module.attributes_named("dataset", around)))

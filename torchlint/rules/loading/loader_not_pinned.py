@@ -69,7 +69,7 @@ class LoaderNotPinned(Rule):
         return any(name in self.module.text for name in OTHER_DEVICES)
 
     def _message(self, loader: Loader, known: FollowedLoader, feed: FollowedFeed) -> str:
-        state = "sets `pin_memory=False`" if loader.arguments("pin_memory") else "does not set `pin_memory`"
+        state = "sets `pin_memory=False`" if loader.argument("pin_memory") else "does not set `pin_memory`"
         state = f"sets `pin_memory` only with `{known.option}`" if known.option else state
         here = feed.path == self.module.path.replace("\\", "/")
         where = f"on {in_words(self.module.text, [feed.line])}" if here else f"in {feed.path}, line {feed.line}"

@@ -45,7 +45,7 @@ class WorkersNotPersistent(Rule):
         from torchlint.rules.loading._changes import changes
         from torchlint.rules.loading._fixes import persistent_workers
 
-        if changes(self.module, loader.call, loader.arguments("dataset")):
+        if changes(self.module, loader.call, loader.argument("dataset")):
             return
         value, number = self._value(loader), known.workers
         count = "worker process of this loader is" if number == 1 else f"{number} worker processes of this loader are"
@@ -60,6 +60,5 @@ class WorkersNotPersistent(Rule):
         )
 
     def _value(self, loader: Loader) -> str:
-        given = loader.arguments("num_workers")
-        sure = not given or self.module.value(given[0]).known
-        return "True" if sure else f"{self.module.code(given[0])} > 0"
+        given = loader.argument("num_workers")
+        return "True" if given is None or self.module.value(given).known else f"{self.module.code(given)} > 0"

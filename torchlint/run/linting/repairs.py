@@ -51,7 +51,7 @@ _BY_ORIGIN = {
     "constant": "its data exist before the step, so keep them on the device (`register_buffer`), if there is room",
     "drawn": "create it on the device (`device=`), whose own generator gives other numbers",
     "generated": "create it on the device with a factory of torch (`device=`)",
-    "fixed": "its content never changes: make it once, on the device (in a model with `register_buffer`)",
+    "fixed": "create it on the device (`device=`), and only once if nothing writes to it",
     "number": "write the number itself, or fill it in on the device with `torch.full`",
     "numbers": "copy them from pinned memory with `non_blocking=True`, if the device cannot compute them",
     "constant numbers": "the numbers never change: make the tensor once (in a model with `register_buffer`)",
@@ -102,7 +102,7 @@ def repair(form: Form, event: FollowedEvent) -> str:
         return _ON_DEVICE if form.kind == COPY else _ON_HOST
     if form.advice and not (event.loops and form.kind == READ):
         return form.advice
-    if form is forms.PAGEABLE and event.origin != SAME:
+    if form is forms.PAGEABLE and event.origin in _PINNED:
         return _PINNED[event.origin]
     if form is forms.BLOCKING and event.origin in ("batch", "pageable") and event.other[1]:
         return _BY_ORIGIN["loaded"].format(loader=f"the loader on {_place(event.other)}")

@@ -60,6 +60,10 @@ class Told:
         self.evidence.append(Evidence(other.span.line, other.span.column, what))
         return self
 
+    def mends_too(self, event: FollowedEvent) -> None:
+        """Its fix is also that of another event of its line."""
+        self._mended.append(event.place)
+
     def finding(self, path: str, lines: Sequence[str], fixes: Mapping[Range, Fix]) -> Finding:
         """The finding, in a file with these lines; ``fixes`` are those of places."""
         from torchlint.rule import topic_of

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from torchlint.analysis.syntax.calls import keyword, literal
 from torchlint.analysis.things.flags.paths import BackendFlag, Path
 from torchlint.analysis.things.flags.writes import FlagWrites
-from torchlint.analysis.values.mappings import Mappings
 from torchlint.knowledge import backends as known
 
 if TYPE_CHECKING:
@@ -69,6 +69,17 @@ class BackendFlags:
         """Whether a call of ``cudnn.flags`` or Lightning's ``Trainer`` has both arguments True."""
         if self.module.qualified(call.func) not in known.SETTERS or self.module.in_test_function(call):
             return False
-        given, _ = Mappings(self.module).arguments(call, ())
-        both = [given.get(name, []) for name in ("benchmark", "deterministic")]
-        return all(values and all(self._flags.truth(v, Path()) is True for v in values) for values in both)
+        both = [keyword(call, name) or self._in_sight(call, name) for name in ("benchmark", "deterministic")]
+        return all(value is not None and self._flags.truth(value, Path()) is True for value in both)
+
+    def _in_sight(self, call: cst.Call, name: str) -> cst.BaseExpression | None:
+        """An entry of a dictionary that is written for this call alone: ``Trainer(**options)``."""
+        for arg in call.args:
+            given = arg.value if arg.star == "**" and isinstance(arg.value, cst.Name) else None
+            bindings = self.module.definitions(given) if given is not None else ()
+            only = len(bindings) == 1 and list(self.module.uses(bindings[0])) == [given]
+            display = bindings[0].value if only else None
+            for entry in display.elements if isinstance(display, cst.Dict) else ():
+                if isinstance(entry, cst.DictElement) and literal(entry.key) == name:
+                    return entry.value
+        return None

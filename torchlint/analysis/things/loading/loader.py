@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from torchlint.analysis.syntax.calls import literal
-from torchlint.analysis.values.mappings import Mappings
+from torchlint.analysis.syntax.calls import bind, literal
 from torchlint.knowledge import loaders as known
 
 if TYPE_CHECKING:
@@ -18,48 +17,36 @@ class Loader:
     """A call that constructs a ``DataLoader``, or a subclass that forwards its arguments.
 
     ``name`` is the qualified name of the library's class, which for a subclass in the file (``derived``) is that of its
-    base. ``opaque`` is true if unknown ``*args`` or ``**kwargs`` may contain any argument.
+    base.
     """
 
-    def __init__(self, module: SourceModule, call: cst.Call, name: str, *, derived: bool) -> None:
-        self._module = module
-        self.call = call
-        self.name = name
-        self.derived = derived
-        self._arguments, self.opaque = module.shared(Mappings).arguments(call, known.PARAMETERS)
+    def __init__(self, call: cst.Call, name: str, *, derived: bool) -> None:
+        self.call, self.name, self.derived = call, name, derived
+        self._given = bind(call, known.PARAMETERS)
 
-    def arguments(self, parameter: str) -> list[cst.BaseExpression]:
-        """The expressions that a parameter may get, through ``**kwargs`` too; empty if it has its default value."""
-        return self._arguments.get(parameter, [])
+    def argument(self, parameter: str) -> cst.BaseExpression | None:
+        """What the call passes for a parameter itself."""
+        return self._given.get(parameter)
 
     @property
     def default_collation(self) -> bool:
         """Whether no ``collate_fn`` is given, so that batches are new tensors in standard containers."""
-        return not self.opaque and all(literal(value) is None for value in self.arguments("collate_fn"))
+        given = self._given.get("collate_fn")
+        return not self._given.opaque and (given is None or literal(given) is None)
 
 
 class DataLoaders:
-    """The data loaders of one module."""
+    """The data loaders that one module constructs, in source order."""
 
     def __init__(self, module: SourceModule) -> None:
         self._module = module
-        self._found: dict[cst.Call, Loader | None] = {}
-
-    def all(self) -> list[Loader]:
-        """The loaders that the file constructs, in source order."""
-        calls = self._module.nodes_of(cst.Call, self._module.aliases(known.CLASS_NAMES))
-        return [loader for call in calls if (loader := self.at(call)) is not None]
-
-    def at(self, call: cst.Call) -> Loader | None:
-        """The loader that a call constructs, or None."""
-        if call not in self._found:
-            self._found[call] = self._loader_made_by(call)
-        return self._found[call]
+        calls = module.nodes_of(cst.Call, module.aliases(known.CLASS_NAMES))
+        self.all = [loader for call in calls if (loader := self._loader_made_by(call)) is not None]
 
     def _loader_made_by(self, call: cst.Call) -> Loader | None:
         name = self._module.qualified(call.func)
         if name in known.LOADERS:
-            return Loader(self._module, call, str(name), derived=False)
+            return Loader(call, str(name), derived=False)
         owner = self._module.value(call.func).node
         if not isinstance(owner, cst.ClassDef):
             return None
@@ -68,7 +55,7 @@ class DataLoaders:
             return None
         constructor = self._module.classes.method(owner, "__init__")
         forwards = constructor is None or self._forwards_arguments(constructor)
-        return Loader(self._module, call, base, derived=True) if forwards else None
+        return Loader(call, base, derived=True) if forwards else None
 
     def _forwards_arguments(self, constructor: cst.FunctionDef) -> bool:
         """Whether a constructor is ``def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)``."""
