@@ -1,4 +1,4 @@
-"""What costs a warning: classes of events that readers found right are warnings, those that they found pointless infos."""
+"""What costs a warning: classes of events that readers found right are, those that they found pointless are infos."""
 
 from __future__ import annotations
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from torchlint.knowledge.forms import ANYWHERE, BLOCKING, GENERATED, HOST_DATA
 from torchlint.project.cost import is_costly, is_needed
 from torchlint.project.followed import SAME, FollowedEvent
 from torchlint.run.linting.told import Told, copies, how_often
+
+if TYPE_CHECKING:
+    from torchlint.rule import Rule
 
 _MADE = (BLOCKING.key, HOST_DATA.key)
 _ALONE = frozenset(form.key for form in ANYWHERE)
@@ -21,6 +25,7 @@ class Fronts:
         self._waiting = {event.place[0] for event in events if not copies(event)}
         self._passed = {event.place[0]: event.behind for event in events if copies(event)}
         self._told: dict[int, Told] = {}  # the wait behind which what follows a line is
+        self._at: dict[int, Told] = {}  # what is told of a line
         self._last: tuple[FollowedEvent, Told] | None = None  # copy
 
     def in_order(self) -> Iterator[FollowedEvent]:
@@ -49,10 +54,17 @@ class Fronts:
 
     def tell(self, event: FollowedEvent, one: Told) -> None:
         """An event is told, perhaps with another one."""
+        self._at[event.place[0]] = one
         if copies(event):
             self._last = event, one
         elif not event.is_round_trip:
             self._told[event.place[0]] = one
+
+    def add_to_line(self, event: FollowedEvent, rule: type[Rule]) -> None:
+        """An event is not told, but mended with what its rule has told of the line."""
+        one = self._at.get(event.place[0])
+        if one is not None and one.reports is rule:
+            one.mends_too(event)
 
     def _line(self, event: FollowedEvent) -> int:
         """The line of the wait of this file that an event is behind, perhaps with copies in between; 0 if none is."""
