@@ -56,8 +56,8 @@ class Drained:
         waits = [each for each in found if isinstance(each, Event) and each.node is not event.node]
         if not waits or any(isinstance(each, str) for each in found):
             return None
-        here, place = event.path, _position(event.node)
-        return max(waits, key=lambda each: (each.path == here, (at := _position(each.node)) < place, at, each.path))
+        here, own = event.path, _position(event.node)
+        return max(waits, key=lambda each: (each.path == here, (at := _position(each.node)) < own, at, each.path))
 
     # -- functions ---------------------------------------------------------------------------------
 

@@ -24,6 +24,10 @@ class Fronts:
         self._events, self._lines = events, lines
         self._waiting = {event.place[0] for event in events if not copies(event)}
         self._passed = {event.place[0]: event.behind for event in events if copies(event)}
+        self._first: dict[int, tuple[str, int]] = {}  # what the first wait of a line is behind
+        for event in events:
+            if not copies(event) and event.behind != ("", event.place[0]):
+                self._first.setdefault(event.place[0], event.behind)
         self._told: dict[int, Told] = {}  # the wait behind which what follows a line is
         self._at: dict[int, Told] = {}  # what is told of a line
         self._last: tuple[FollowedEvent, Told] | None = None  # copy
@@ -33,7 +37,7 @@ class Fronts:
         left, done = sorted(self._events, key=lambda each: each.seen), set[int]()
         while left:
             after = self._waiting - done
-            ready = [event for event in left if self._line(event) not in after - {event.place[0]}] or left[:1]
+            ready = [event for event in left if self._line(event) not in after] or left[:1]
             for event in ready:
                 if not copies(event) and (front := self._told.get(self._line(event))) is not None:
                     self._told.setdefault(event.place[0], front)
@@ -69,6 +73,8 @@ class Fronts:
     def _line(self, event: FollowedEvent) -> int:
         """The line of the wait of this file that an event is behind, perhaps with copies in between; 0 if none is."""
         (path, line), seen = event.behind if not copies(event) else ("", 0), set[int]()
+        if (path, line) == ("", event.place[0]):
+            path, line = self._first.get(line, ("", 0))
         while line not in self._waiting and line in self._passed.keys() - seen and not path:
             seen.add(line)
             path, line = self._passed[line]
