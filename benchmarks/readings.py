@@ -2,6 +2,8 @@
 
 ``wild`` lints checkouts of public repositories with some rules, shows each finding with its source and the calls of its
 function, asks whether it is right, pointless or wrong, and keeps answers in ``benchmarks/evaluation/readings.jsonl``.
+``classes`` counts what readings and labels say of findings of one rule, phase, use or origin: by it
+``torchlint/project/cost.py`` decides what costs a warning.
 ``figures`` prints what the readings say about code that torchlint had never seen.
 """
 
@@ -13,7 +15,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from judging import figures, places, promises, verdicts, wild
+from judging import classes, figures, places, promises, verdicts, wild
 from judging.readings import SIGHTS, VERDICTS, Reading, Unreadable, add, read
 from judging.register import Register
 
@@ -54,6 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     wilds.add_argument("--run", default="rules at work", help="the name of the occasion (%(default)s)")
     wilds.set_defaults(run_tool=_wild)
+    counted = tools.add_parser("classes", help="what readings and labels say of classes of findings")
+    counted.add_argument(
+        "--folder", type=Path, default=Path("checkouts"), help="checkouts, as owner+name (%(default)s)"
+    )
+    counted.add_argument("--repositories", type=Path, metavar="LIST", help="a file with the repositories to lint")
+    counted.set_defaults(run_tool=_classes)
     shown = tools.add_parser("figures", help="what the readings say about unseen code")
     shown.add_argument("--write", action="store_true", help=f"write the tables in {places.PAGE.as_posix()}")
     shown.set_defaults(run_tool=_figures)
@@ -83,6 +91,14 @@ def _wild(arguments: argparse.Namespace) -> int:
         new.append(verdicts.reading(each, verdict, why, day=day, sight=arguments.sight, run=arguments.run))
         add(new[-1:], places.READINGS)
     print(figures.summary(new), end="")
+    return 0
+
+
+def _classes(arguments: argparse.Namespace) -> int:
+    repositories = wild.repositories(arguments.folder, arguments.repositories)
+    found = [each for one in repositories for each in wild.findings(one, ("ALL",))]
+    seen = {place: events for one in repositories for place, events in classes.events(one).items()}
+    print(classes.table(found, seen, read(places.READINGS), classes.labels(places.LABELS)), end="")
     return 0
 
 

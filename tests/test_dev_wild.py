@@ -252,3 +252,15 @@ def test_the_table_of_unseen_code_has_warnings_of_fresh_repositories_only() -> N
         "Of 4 warnings and errors that were read in repositories at their first run"
     )
     assert "up to 2026-01-31, 1 (25 %) are right, 0 pointless and 3 (75 %) wrong." in figures.headline(readings)
+
+
+def test_readings_and_labels_are_counted_by_classes_of_events(capsys: pytest.CaptureFixture[str]) -> None:
+    (repository,) = wild.repositories(Path("checkouts"), None)
+    (found,) = wild.findings(repository, ["TL104"])
+    one = Reading("TL104", "some/project", "c", found.place, "2026-01-01", "warning", "pointless", "small", "seen", "x")
+    add([one], places.READINGS)
+    label = {"repository": "some/project", "path": "helpers.py", "line": 5, "rule": "TL202", "label": "flag"}
+    places.LABELS.write_text(json.dumps(label) + "\n", encoding="utf-8")
+    assert main(["classes", "--folder", "checkouts"]) == 0
+    *_, row = capsys.readouterr().out.splitlines()
+    assert row == "| warning | TL104 | training | made |  | 0 | 1 | 0 | 1 | 0 |"

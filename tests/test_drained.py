@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import dedent, indent
 
 import pytest
 
+from torchlint.run.packed_programs import unpacked
 from torchlint.solution import solve
 
 TRAIN = """
@@ -106,3 +108,11 @@ def test_the_end_of_a_step_drains_the_begin_of_the_next_only_if_nothing_is_queue
         events = solve({"train.py": text}).files["train.py"].events
         (begin,) = (event for event in events if event.place[0] == FIRST - 1 and event.form.startswith("read"))
         assert begin.behind[1] == line
+
+
+def test_the_cache_keeps_behind_which_wait_another_one_is() -> None:
+    source = TRAIN.format(body="        a = loss.item()\n        b = loss.item()\n        loss.backward()").encode()
+    known = solve({"train.py": source}).files["train.py"]
+    stored = unpacked(json.loads(json.dumps(known)))
+    assert stored == known
+    assert any(event.behind == ("", FIRST) for event in stored.events)

@@ -136,11 +136,10 @@ def test_all_that_happens_in_every_step_has_a_finding(tmp_path: Path) -> None:
     verdicts = [(found["line"], found["rule"], found["verdict"]) for found in document["findings"]]
     confirmed_at = [(line, rule, given["count"]) for line, rule, given in verdicts if given["status"] == "confirmed"]
     assert sorted(confirmed_at) == [
-        (6, "TL301", 63),  # with both reads of line 7, which are right behind
+        (6, "TL301", 84),  # with both reads of line 7 and that of line 24, which are right behind
         (10, "TL105", 21),
         (16, "TL104", 21),
-        (24, "TL301", 21),
-        (28, "TL104", 80),
+        (28, "TL202", 80),
         (28, "TL301", 80),
     ]
 

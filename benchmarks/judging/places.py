@@ -7,5 +7,6 @@ from pathlib import Path
 EVALUATION = Path("benchmarks", "evaluation")
 READINGS = EVALUATION / "readings.jsonl"
 REGISTER = EVALUATION / "register.jsonl"
+LABELS = EVALUATION / "fresh.jsonl"
 PROVISIONAL = EVALUATION / "provisional.jsonl"
 PAGE = Path("docs", "evaluation.md")

@@ -56,7 +56,8 @@ class Drained:
         waits = [each for each in found if isinstance(each, Event) and each.node is not event.node]
         if not waits or any(isinstance(each, str) for each in found):
             return None
-        return max(waits, key=lambda each: (each.path == event.path, _is_before(each, event), _position(each.node)))
+        here, own = event.path, _position(event.node)
+        return max(waits, key=lambda each: (each.path == here, (at := _position(each.node)) < own, at, each.path))
 
     # -- functions ---------------------------------------------------------------------------------
 
@@ -157,10 +158,6 @@ def _leaves(branch: Region) -> bool:
 
 def _empties(event: Event) -> bool:
     return event.form.kind in _EMPTYING and event.form not in _PARTIAL
-
-
-def _is_before(one: Event, other: Event) -> bool:
-    return _position(one.node) < _position(other.node)
 
 
 def _position(node: ast.AST) -> tuple[int, int]:

@@ -20,7 +20,7 @@ _Place = tuple[int, int, int, int]
 _Way = list[tuple[str, int, str]]
 _Texts = list[tuple[_Place, str]]
 _Event = tuple[
-    _Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool, tuple[str, int], str
+    _Place, str, str, str, str, str, tuple[int, int], _Way, list[str], str, bool, tuple[str, int], str, tuple[str, int],
 ]  # fmt: skip
 _Feed = tuple[str, int, str, str, bool | None] | None
 _Loader = tuple[
@@ -62,9 +62,9 @@ def _loader(packed: list[Any]) -> FollowedLoader:
 
 
 def _event(packed: list[Any]) -> FollowedEvent:
-    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen, (before, at), only = packed
+    (a, b, c, d), form, what, phase, option, origin, (first, last), way, loops, use, seen, other, only, front = packed
     there = tuple((path, at, name) for path, at, name in way)
-    rest = (first, last), there, tuple(loops), use, seen, (before, at), only
+    rest = (first, last), there, tuple(loops), use, seen, tuple(other), only, tuple(front)
     return FollowedEvent((a, b, c, d), form, what, phase, option, origin, *rest)
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from torchlint.knowledge.forms import ANYWHERE, BLOCKING, GENERATED, HOST_DATA
 from torchlint.project.cost import is_costly, is_needed
 from torchlint.project.followed import SAME, FollowedEvent
 from torchlint.run.linting.told import Told, copies, how_often
+
+if TYPE_CHECKING:
+    from torchlint.rule import Rule
 
 _MADE = (BLOCKING.key, HOST_DATA.key)
 _ALONE = frozenset(form.key for form in ANYWHERE)
@@ -20,7 +24,12 @@ class Fronts:
         self._events, self._lines = events, lines
         self._waiting = {event.place[0] for event in events if not copies(event)}
         self._passed = {event.place[0]: event.behind for event in events if copies(event)}
+        self._first: dict[int, tuple[str, int]] = {}  # what the first wait of a line is behind
+        for event in events:
+            if not copies(event) and event.behind != ("", event.place[0]):
+                self._first.setdefault(event.place[0], event.behind)
         self._told: dict[int, Told] = {}  # the wait behind which what follows a line is
+        self._at: dict[int, Told] = {}  # what is told of a line
         self._last: tuple[FollowedEvent, Told] | None = None  # copy
 
     def in_order(self) -> Iterator[FollowedEvent]:
@@ -28,7 +37,7 @@ class Fronts:
         left, done = sorted(self._events, key=lambda each: each.seen), set[int]()
         while left:
             after = self._waiting - done
-            ready = [event for event in left if self._line(event) not in after - {event.place[0]}] or left[:1]
+            ready = [event for event in left if self._line(event) not in after] or left[:1]
             for event in ready:
                 if not copies(event) and (front := self._told.get(self._line(event))) is not None:
                     self._told.setdefault(event.place[0], front)
@@ -49,14 +58,23 @@ class Fronts:
 
     def tell(self, event: FollowedEvent, one: Told) -> None:
         """An event is told, perhaps with another one."""
+        self._at[event.place[0]] = one
         if copies(event):
             self._last = event, one
         elif not event.is_round_trip:
             self._told[event.place[0]] = one
 
+    def add_to_line(self, event: FollowedEvent, rule: type[Rule]) -> None:
+        """An event is not told, but mended with what its rule has told of the line."""
+        one = self._at.get(event.place[0])
+        if one is not None and one.reports is rule:
+            one.mends_too(event)
+
     def _line(self, event: FollowedEvent) -> int:
         """The line of the wait of this file that an event is behind, perhaps with copies in between; 0 if none is."""
         (path, line), seen = event.behind if not copies(event) else ("", 0), set[int]()
+        if (path, line) == ("", event.place[0]):
+            path, line = self._first.get(line, ("", 0))
         while line not in self._waiting and line in self._passed.keys() - seen and not path:
             seen.add(line)
             path, line = self._passed[line]

@@ -64,7 +64,6 @@ def findings(
     )
     together: dict[Hashable, Told] = {}
     fronts = Fronts(events, lines)
-    last: tuple[FollowedEvent, Told] | None = None
     taken_back = set(_taken_back(events)) if enabled.keys() & set(RETURNING) else set()
     others: dict[str, set[int]] = {name: set() for name in _BESIDES}
     trips = {line for finding in said if finding.rule in RETURNING for line in _lines(finding)}
@@ -84,7 +83,7 @@ def findings(
         marked = others.get(rule.id, copied if copies(event) else covered)
         silent = (trips if event.is_round_trip else marked).isdisjoint(lines_there)
         if not silent and (not event.seen or any(_says(one, form, span) for one in told)):
-            _mend_together(last, rule, event)
+            fronts.add_to_line(event, rule)
             continue
         marked.add(first)
         trips.update(lines_there if event.is_round_trip else ())
@@ -96,14 +95,7 @@ def findings(
         else:
             told.append(one)
         fronts.tell(event, one)
-        last = event, one
     return [one.finding(path, lines, fixes) for one in told if isinstance(one, Told)]
-
-
-def _mend_together(last: tuple[FollowedEvent, Told] | None, rule: type[Rule], event: FollowedEvent) -> None:
-    """Mend an event with the last one that was told, if that is of the same line and rule."""
-    if last is not None and last[1].reports is rule and last[0].place[0] == event.place[0]:
-        last[1].mends_too(event)
 
 
 def _says(finding: Finding | Told, form: Form, span: Span) -> bool:
