@@ -168,6 +168,16 @@ def test_whatever_a_variable_may_be_is_moved_and_wrapped(tmp_path: Path, read: s
     assert told(tmp_path, 'net(data["y"])', before, "TL304", nets_py=nets) == ["warning"]
 
 
+def test_a_wrapper_copies_the_batch_among_its_arguments(tmp_path: Path) -> None:
+    train = TRAIN.replace("pin_memory=True", "num_workers=2").replace("model(data", "model(torch.zeros(4), data")
+    train = train.replace(".to(device, non_blocking=True)", "").format(
+        body="", before="from nets import *\nmodel = torch.nn.DataParallel(Two()).cuda()"
+    )
+    nets = "import torch\nclass Two(torch.nn.Module):\n    def forward(self, x, y):\n        return x + y\n"
+    every = found(tmp_path, {"train.py": train, "build.py": BUILD, "helper.py": HELPER, "nets.py": nets}, "TL401")
+    assert [finding.severity.value for finding in every] == ["warning"]
+
+
 @pytest.mark.parametrize("test", ["isinstance(net, Other)", "not isinstance(net, One)"])
 def test_a_branch_for_objects_of_a_class_calls_no_others(tmp_path: Path, test: str) -> None:
     choose = 'if args.options == "one":\n    net = One().cuda()\nelse:\n    net = Other().cuda()'

@@ -100,9 +100,11 @@ class Libraries:
         self, args: list[Value], named: dict[str, Value], node: ast.AST, scope: Scope
     ) -> tuple[list[Value], dict[str, Value]]:
         """What a module gets from its wrapper that moves its arguments to the device."""
-        for leaf in leaves(sequence([*args, *named.values()]), _DEEP):
-            if leaf.kind is Kind.TENSOR and leaf.device is Device.HOST:
-                self._engine.state.happen(node, scope, BY_LIBRARY, leaf.origin, name=_WRAPPER)
+        given = leaves(sequence([*args, *named.values()]), _DEEP)
+        origins = [leaf.origin for leaf in given if leaf.kind is Kind.TENSOR and leaf.device is Device.HOST]
+        if origins:
+            batch = next((origin for origin in origins if origin is not None and origin.kind == "batch"), origins[0])
+            self._engine.state.happen(node, scope, BY_LIBRARY, batch, name=_WRAPPER)
         return list(map(on_device, args)), {name: on_device(value) for name, value in named.items()}
 
     def parameter(self, name: str, default: Value) -> Value:
