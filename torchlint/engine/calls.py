@@ -12,6 +12,7 @@ from torchlint.engine.arguments import OTHERS, Arguments, device_of
 from torchlint.engine.assumed import as_taken, kinds_of_data, widen
 from torchlint.engine.chosen import needed
 from torchlint.engine.frames import CHOICE, Frame, Function, Scope
+from torchlint.engine.losses import scaled_loss, yields_and_losses
 from torchlint.engine.parameters import Parameters
 from torchlint.engine.state import Exhausted, Left, Returned
 from torchlint.engine.union import join, join_all, key
@@ -53,7 +54,7 @@ class Calls:
             self._state.unresolved(function, values, named, node)
         for member in function.members:
             self._call_back(member, [*values, *named.values()], node, scope)
-        if function.kind in _OF_OTHERS and _scaled(node) is not None:
+        if function.kind in _OF_OTHERS and scaled_loss(node) is not None:
             self._state.queue("backward", node)
             self._state.queue("step", node)
         if self._state.queued:
@@ -376,37 +377,8 @@ class Calls:
         """Whether a function is a generator, and the names that it calls ``backward`` on."""
         if node not in self._losses:
             told = any(word in module.content for word in _TELLING)
-            self._losses[node] = _about(node) if told else (False, frozenset())
+            self._losses[node] = yields_and_losses(node) if told else (False, frozenset())
         return self._losses[node]
-
-
-def _about(node: ast.AST) -> tuple[bool, frozenset[str]]:
-    generates, losses = False, set[str]()
-    stack: list[ast.AST] = list(getattr(node, "body", ())) if not isinstance(node, ast.Lambda) else []
-    while stack:
-        part = stack.pop()
-        generates = generates or isinstance(part, (ast.Yield, ast.YieldFrom))
-        loss = _loss(part) if isinstance(part, ast.Call) else None
-        while isinstance(loss, ast.BinOp):
-            loss = loss.left
-        if isinstance(loss, ast.Name):
-            losses.add(loss.id)
-        if not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(part))
-    return generates, frozenset(losses)
-
-
-def _loss(node: ast.Call) -> ast.expr | None:
-    """What a call goes backward from."""
-    if isinstance(node.func, ast.Attribute) and node.func.attr in known.BACKWARD:
-        return node.args[0] if node.args else node.func.value
-    return _scaled(node)
-
-
-def _scaled(node: ast.Call) -> ast.expr | None:
-    """The loss from which ``scaler(loss, optimizer)`` of a library goes backward."""
-    names = [each.id if isinstance(each, ast.Name) else "" for each in node.args[:2]]
-    return node.args[0] if len(names) > 1 and "loss" in names[0] and "optim" in names[1] else None
 
 
 _OF_OTHERS = frozenset({Kind.UNKNOWN, Kind.METHOD, Kind.LIBRARY})

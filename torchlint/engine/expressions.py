@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torchlint.engine.arguments import OTHERS
-from torchlint.engine.chosen import compared_text, tested
+from torchlint.engine.chosen import compared_text
 from torchlint.engine.conditions import off, truth
 from torchlint.engine.containers import forget_options
-from torchlint.engine.device_names import is_named
 from torchlint.engine.frames import Function, Scope
-from torchlint.engine.operations import compared, folded, identical, is_foreign, operate
+from torchlint.engine.operations import compared, contained, folded, identical, is_foreign, operate
 from torchlint.engine.origins import read_among
 from torchlint.engine.paths import filled, joined, text_of
 from torchlint.engine.state import Left, Returned
@@ -29,7 +28,6 @@ from torchlint.engine.values import (
     Counted,
     Device,
     Kind,
-    Option,
     Value,
     collection,
     constant,
@@ -252,9 +250,8 @@ class Expressions:
         if all(value.kind is Kind.CONSTANT and value.sure and not value.option for value in values):
             return values[-1]
         mode = 1 if conjunction else -1
-        rarely = (
-            mode if any(v.rarely == mode for v in values) else -mode if all(v.rarely == -mode for v in values) else 0
-        )
+        opposite = -mode if all(v.rarely == -mode for v in values) else 0
+        rarely = mode if any(v.rarely == mode for v in values) else opposite
         options = [value.option for value in values if value.option is not None]
         without = [option for option in options if option.on is not conjunction]
         decides = without if conjunction else options if len(options) == len(values) else []
@@ -262,11 +259,8 @@ class Expressions:
         others = [v for v in values if v.kind not in (*PLAIN, Kind.UNKNOWN, Kind.METHOD)]
         if not others or rarely or option:
             return Value(Kind.FLAG, rarely=rarely, option=option)
-        if (
-            conjunction
-            and any(v.kind is Kind.TENSOR for v in values)
-            and any(v.kind is not Kind.TENSOR for v in values)
-        ):
+        tensors = [v.kind is Kind.TENSOR for v in values]
+        if conjunction and any(tensors) and not all(tensors):
             return values[-1] if values[-1].kind is Kind.TENSOR else UNKNOWN
         return join_all(values)
 
@@ -316,22 +310,10 @@ class Expressions:
 
     def _contained(self, left: Value, right: Value, node: ast.Compare, scope: Scope) -> Value:
         expected = isinstance(node.ops[0], ast.In)
-        known = left.kind is Kind.CONSTANT and left.sure and not left.option
-        options = self._state.stored.get(left.detail, {None}) if known else {None}
-        if None not in options and right.kind not in SEQUENCES:
-            return Value(Kind.FLAG, option=Option(min(filter(None, options)), on=not expected))
-        if known and right.kind is Kind.DICT and left.detail in right.fields and right.element is None:
-            return constant(expected)
-        if known and right.kind is Kind.TUPLE and _are_constants(right.items):
-            return constant((left.detail in [item.detail for item in right.items]) == expected)
-        if right.option is not None and left.kind is Kind.CONSTANT:
-            return tested(right, lambda value: (left.detail in value) == expected)
-        if left.option is not None and right.kind is Kind.TUPLE and _are_constants(right.items):
-            details = [item.detail for item in right.items]
-            return tested(left, lambda value: (value in details) == expected)
-        held = [is_named(left, each) for each in (right.items if right.kind is Kind.TUPLE else [right])]
-        if any(held) or (held and None not in held):
-            return constant(any(held) == expected)
+        options = self._state.stored.get(left.detail, _USUAL) if left.is_text else _USUAL
+        found = contained(left, right, options, expected)
+        if found is not None:
+            return found
         if right.kind in SEQUENCES:
             self._state.waits(left, node, scope, forms.LOOKED_UP)
         if not right.is_batch and not left.is_text:
@@ -383,10 +365,7 @@ class Expressions:
         return self._engine.calls.evaluate(node, scope)
 
 
-def _are_constants(values: Sequence[Value]) -> bool:
-    return all(value.kind is Kind.CONSTANT and value.sure for value in values)
-
-
+_USUAL = (None,)  # no option: a normal run stores something under a key
 _TOLD = frozenset({Kind.CONSTANT, Kind.TUPLE})  # of which options of option files may be
 _SLICED = frozenset({Kind.TENSOR, Kind.LIST, Kind.TUPLE, Kind.ARRAY, Kind.TEXT})
 BUILTINS = frozenset(dir(builtins))

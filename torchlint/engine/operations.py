@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from torchlint.engine.chosen import tested
@@ -137,6 +137,27 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
         except TypeError:
             return UNKNOWN
     return FLAG
+
+
+def contained(left: Value, right: Value, options: Collection[str | None], expected: bool) -> Value | None:
+    """``left in right``, as far as it is known; ``options`` are those without which nothing is stored under a key."""
+    known = left.kind is Kind.CONSTANT and left.sure and not left.option
+    if known and None not in options and right.kind not in SEQUENCES:
+        return Value(Kind.FLAG, option=Option(min(filter(None, options)), on=not expected))
+    if known and right.kind is Kind.DICT and left.detail in right.fields and right.element is None:
+        return constant(expected)
+    if right.kind is Kind.TUPLE and all(item.kind is Kind.CONSTANT and item.sure for item in right.items):
+        details = [item.detail for item in right.items]
+        if known or left.option is not None:
+            return constant((left.detail in details) == expected) if known else _among(left, details, expected)
+    if right.option is not None and left.kind is Kind.CONSTANT:
+        return tested(right, lambda value: (left.detail in value) == expected)
+    held = [is_named(left, each) for each in (right.items if right.kind is Kind.TUPLE else [right])]
+    return constant(any(held) == expected) if any(held) or (held and None not in held) else None
+
+
+def _among(option: Value, details: Collection[object], expected: bool) -> Value:
+    return tested(option, lambda value: (value in details) == expected)
 
 
 def _of_option(left: Value, right: Value, operation: ast.cmpop) -> Value:

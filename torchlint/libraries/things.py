@@ -367,9 +367,9 @@ class Things:
 
     def _function(self, given: Arguments) -> Value:
         called = given.name in ("apply", "__call__")
-        return (
-            self._engine.call(given.receiver, given.values, given.named, given.node, given.scope) if called else UNKNOWN
-        )
+        if not called:
+            return UNKNOWN
+        return self._engine.call(given.receiver, given.values, given.named, given.node, given.scope)
 
 
 _VIEWS = SHARING - CASTS.keys()
