@@ -65,6 +65,7 @@ class Frequency:
         self._computing: set[Frame] = set()  # that call a model outside of their own loops
         self._streaming: set[Frame] = set()  # generators that call a model in the loops in which they yield
         self._loading: set[Frame] = set()  # with loops over a loader that are steps
+        self.is_library = False  # no program trains: what its users train with is in functions
         self._states = {frame: Often() for frame in self.frames}
         self._compared: dict[Frame, dict[str, set[object]]] = defaultdict(dict)  # by guards that train
         self._training: set[str] = set()  # options without which nothing goes backward
@@ -228,7 +229,8 @@ class Frequency:
                 phase = self._phase(frame, around, base)
                 if phase is not Phase.NONE:
                     within = base.option if base.phase is Phase.TRAINING else None  # of a step around this one
-                    return Often(phase, True, rare, option or within, base.assumed).beside(aside), around
+                    assumed = base.assumed and not (self.is_library and phase is Phase.TRAINING)
+                    return Often(phase, True, rare, option or within, assumed).beside(aside), around
         in_loop = base.in_loop or any(around.kind == "loop" for around in region.around())
         found = Often(
             base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates, base.hot
@@ -257,6 +259,8 @@ class Frequency:
         todo = deque(self.frames)
         known = callees(frame for frame in self.frames if not frame.guessed and not self._callers[frame])
         self._states.update({frame: Often(assumed=True) for frame in self.frames if frame not in known})
+        real = callees(frame for frame in self.frames if not (self._callers[frame] or frame.guessed or frame.assumed))
+        self.is_library = not any(region.is_step for frame in real for region in frame.regions.values())
         for frame in self.frames:
             if frame.assumed:
                 self._states[frame] = self._assumed(frame)
