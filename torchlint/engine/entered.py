@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from torchlint.engine.assumed import takes_tensor
 from torchlint.engine.frames import Function
-from torchlint.engine.values import NUMBER, UNKNOWN, Device, Kind, Value, collection, tensor
+from torchlint.engine.values import Kind, Value
 from torchlint.knowledge import following as known
 
 # Methods that frameworks ask for loaders.
@@ -70,21 +70,10 @@ def required(function: Function) -> list[ast.arg]:
     return ordered[: len(ordered) - len(function.node.args.defaults)]
 
 
-def assumed_argument(arg: ast.arg, function: Function, stepped: bool) -> Value:
-    """What is assumed to be passed: tensors of the device to what runs in a step."""
+def is_no_tensor(arg: ast.arg) -> bool:
+    """Whether a parameter is none of the tensors that a function computes with, by its name or its annotation."""
     annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-    if (
-        not stepped
-        or annotation in ("int", "float", "str", "bool")
-        or "Module" in annotation
-        or arg.arg in ("ctx", "self", "batch_idx")
-    ):
-        return UNKNOWN  # or what the annotation says
-    if known.NUMBERS_ANNOTATION.match(annotation):
-        return collection(NUMBER)
-    if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
-        return Value(Kind.DICT, element=tensor(sure=False))
-    return tensor(Device.UNKNOWN, sure=is_tensor(arg, function))
+    return arg.arg in ("ctx", "self", "batch_idx") or "Module" in annotation
 
 
 def positional(function: Function) -> list[ast.arg]:

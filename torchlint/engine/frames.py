@@ -146,13 +146,17 @@ class Call(NamedTuple):
 
 
 class Object:
-    """An object, by the place where it is created; ``option`` is the one without which a normal run does not."""
+    """An object, by the place where it is created; ``option`` is the one without which a normal run does not.
 
-    __slots__ = ("class_", "fields", "node", "option")
+    ``given`` are the arguments of its constructor, if that is followed for each field that something asks for.
+    """
+
+    __slots__ = ("class_", "fields", "given", "node", "option")
 
     def __init__(self, class_: Class | None, node: ast.AST | None = None) -> None:
         self.class_, self.node = class_, node
         self.option: str | None = None
+        self.given: tuple[list[Value], dict[str, Value]] | None = None
         self.fields: dict[str, Value] = {}
 
 

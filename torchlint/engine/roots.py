@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchlint.engine.arguments import OTHERS
 from torchlint.engine.entered import (
     LOADER_HOOKS,
-    assumed_argument,
     called_names,
     calls_any,
     copies_anywhere,
     generates,
     is_called_in_models,
     is_definition,
+    is_no_tensor,
     is_stepped,
     is_tensor,
     is_test_function,
@@ -28,7 +29,7 @@ from torchlint.engine.entered import (
 )
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.hot import Hot
-from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant
+from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant, tensor
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
 
@@ -39,6 +40,7 @@ _FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _MOVING = (b"non_blocking", b"cpu", b".item()", b".tolist()")  # one of which what moves mentions
+_REST = 5  # the part of the budget that hot functions leave to others
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
 _COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
@@ -71,13 +73,14 @@ class Roots:
 
     def follow(self) -> None:
         """Follow everything, as far as the budget goes."""
+        if self._configured.patterns:
+            self._hot()
         self._programs()
         named = self._engine.program.world.programs is not None
         if not named:
             self._modules()
         self._commands()
         self._patches()
-        self._hot()
         roots = list(self._roots())
         self._state.assuming = True
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
@@ -228,31 +231,46 @@ class Roots:
     def _hot(self) -> None:
         """What the configuration calls hot, and all that calls in there may mean."""
         hot = self._configured
-        self._load_with(hot.words())
+        self._state.assuming = self._state.asking = True
+        for module in hot.modules():
+            self._ask(module, [each.name for each in module.tree.body if isinstance(each, _DEFINITIONS)])
         for function, class_ in list(hot.functions()):
             with self._state.at(hot.frame(function, class_)):
                 self._within(_ONE_PROGRAM, function, partial(self._run, function, class_, None, {}))
         for calls in hot.rounds():
-            self._load_with({f"def {call.name}(".encode() for call in calls})
+            for module, name in list(hot.asked(calls)):
+                self._ask(module, [name])
             for call in calls:
                 for function, class_ in hot.candidates(call):
                     with self._state.at(call.frame, call.region):
                         act = partial(self._run, function, class_, call.args, call.named)
                         self._within(_ONE_ROOT, function, act)
+        self._state.assuming = self._state.asking = False
+        rest = max(self._state.total - self._state.work, self._state.total // _REST)
+        self._state.work, self._state.total, self._state.limit = 0, rest, rest
 
-    def _load_with(self, words: Collection[bytes]) -> None:
-        """Load the modules that have one of these words."""
-        for module in self._engine.program.modules.values() if words else ():
-            if not module.loaded and not module.is_test and any(word in module.content for word in words):
-                self._within(_ONE_PROGRAM / 4, module, partial(self._statements.load, module))
+    def _ask(self, module: Module, names: Sequence[str]) -> None:
+        """Follow what binds some names of a module."""
+        self._statements.load(module)
+        for name in names:
+            self._within(_ONE_ROOT, module, partial(module.names.get, name))
 
     def _run(self, function: Function, class_: Class | None, args: list[Value] | None, named: dict[str, Value]) -> None:
         """Call a function with these arguments, or with assumed ones."""
         own = [self._engine.classes.assumed(class_)] if class_ is not None and function.kind != "static" else []
         if args is None:
-            assumed = (assumed_argument(arg, function, stepped=True) for arg in required(function)[len(own) :])
-            args = [UNKNOWN if value.kind is Kind.TENSOR and not value.sure else value for value in assumed]
+            args = [self._taken(arg, function) for arg in required(function)[len(own) :]]
+            named = {OTHERS: UNKNOWN} if function.node.args.kwarg is not None else {}
+        else:
+            places = zip(positional(function)[len(own) :], args, strict=False)
+            taken = [self._taken(arg, function) if value.kind is Kind.UNKNOWN else value for arg, value in places]
+            args = [*taken, *args[len(taken) :]]
         self._engine.calls.invoke(function, [*own, *args], named, function.node)
+
+    def _taken(self, arg: ast.arg, function: Function) -> Value:
+        """What a function takes a parameter for, if nothing else tells what it gets."""
+        value = self._argument(arg, function, computes=True)
+        return UNKNOWN if value.kind is Kind.TENSOR and not value.sure else value
 
     def _call_back(self, function: Function) -> None:
         with self._state.at(self._engine.frame_of(function.scope.module)):
@@ -342,4 +360,7 @@ class Roots:
         """What is assumed to be passed: what programs pass to other functions of the file by this name, if they do."""
         known_ = self._engine.calls.passed.get((function.scope.module, arg.arg), UNKNOWN)
         on_device = known_.kind is Kind.TENSOR and known_.sure and known_.device is not Device.HOST
-        return known_ if on_device else assumed_argument(arg, function, computes)
+        found = known_ if on_device else self._engine.annotations.value(arg.annotation, function.scope, arg.arg)
+        if found.kind is not Kind.UNKNOWN or not computes or is_no_tensor(arg):
+            return found
+        return tensor(Device.UNKNOWN, sure=is_tensor(arg, function))
