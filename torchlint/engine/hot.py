@@ -102,7 +102,7 @@ class Hot:
             self._unresolved.setdefault((name, base, frame), found)
 
     def rounds(self) -> Iterator[list[_Unresolved]]:
-        """The unresolved calls that hot functions get to, each name in one round, until following them leads to no others."""
+        """The unresolved calls that hot functions get to, each name in one round, until they lead to no others."""
         for _ in range(_ROUNDS):
             reached = callees(frame for frame in self._state.frames.values() if frame.hot)
             found: dict[tuple[str, Class | None], dict[Hashable, _Unresolved]] = defaultdict(dict)
@@ -134,8 +134,8 @@ class Hot:
     def candidates(self, call: _Unresolved) -> Iterator[tuple[Function, Class | None]]:
         """The methods, or functions, that a call may mean."""
         if call.is_operator:
-            every = self._defining.get(call.name.encode(), [])
-            found = [module.names.get(call.name, UNKNOWN) for module in every]
+            modules = self._defining.get(call.name.encode(), [])
+            found = [module.names.get(call.name, UNKNOWN) for module in modules]
             yield from ((value.target, None) for value in found if value.kind is Kind.FUNCTION)
             return
         every = self._engine.classes.all
