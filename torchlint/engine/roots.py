@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchlint.engine.arguments import OTHERS
 from torchlint.engine.entered import (
     LOADER_HOOKS,
-    called_names,
     calls_any,
-    copies_anywhere,
+    content,
     generates,
     is_called_in_models,
     is_definition,
@@ -23,9 +22,7 @@ from torchlint.engine.entered import (
     is_whole_step,
     makes_batches,
     positional,
-    repeats,
     required,
-    returns_at_once,
 )
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.hot import Hot
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
 _FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_MOVING = (b"non_blocking", b"cpu", b".item()", b".tolist()")  # one of which what moves mentions
 _REST = 5  # the part of the budget that hot functions leave to others
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
@@ -92,18 +88,18 @@ class Roots:
             roots = list(self._roots())
         functions = [root.function for root in roots if not self._is_reached(root)]
         patched = [function for _, function in self._state.patches]
-        generating: set[ast.AST] = {function.node for function in functions if generates(function.node)}
+        generating: set[ast.AST] = {function.node for function in functions if generates(function)}
         names = self._loading()
         loading: set[ast.AST] = {function.node for function in functions if calls_any(function, names)}
         for layer in (*self._layers(functions), loading, generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
-                    self._enter(root, stepped=is_whole_step(root.function.node))
+                    self._enter(root, stepped=is_whole_step(root.function))
             if layer is loading:
                 self._run_by_frameworks()
         for root in roots:
             if root.computes and not root.stepped and not self._is_reached(root):
-                self._enter(root, stepped=not repeats(root.function.node))
+                self._enter(root, stepped=not content(root.function).repeats)
         for root in roots:
             patches = root.function in patched  # a method of a module of a library, which calls it
             if root.stepped and (patches or not self._is_reached(root) or not trains):
@@ -117,7 +113,7 @@ class Roots:
             name = root.function.name
             hot = root.class_ is not None and name in known.CALLED_FOR_BATCHES
             asked = name in known.COLLATING or name in LOADER_HOOKS
-            if not self._is_reached(root) and (hot or asked or repeats(root.function.node)):
+            if not self._is_reached(root) and (hot or asked or content(root.function).repeats):
                 self._enter(root, stepped=hot, guessed=True)
 
     def _loading(self) -> set[str]:
@@ -148,13 +144,9 @@ class Roots:
     def _wherever(self, roots: Sequence[Root]) -> None:
         """Enter functions that do what is wrong wherever it stands: by their words, since nothing calls them."""
         for root in roots:
-            node, content = root.function.node, root.function.scope.module.content
-            if not any(word in content for word in _MOVING) or self._is_reached(root) or is_test_function(node):
-                continue
-            if copies_anywhere(node):
-                self._enter(root, stepped=False)
-            elif any(map(returns_at_once, ast.walk(node))):
-                self._enter(root._replace(computes=True), stepped=False)
+            found = content(root.function)
+            if (found.copies or found.returns) and not (self._is_reached(root) or is_test_function(root.function.node)):
+                self._enter(root if found.copies else root._replace(computes=True), stepped=False)
 
     def _enter(self, root: Root, *, stepped: bool, guessed: bool = False) -> None:
         function = root.function
@@ -282,8 +274,7 @@ class Roots:
         Nothing is known to run them if the configuration names the programs.
         """
         for module in self._engine.program.modules.values():
-            content = module.content
-            relevant = any(word in content for word in _TRAINING) or known.RETURNING.search(content)
+            relevant = any(w in module.content for w in _TRAINING) or known.RETURNING.search(module.content)
             if not relevant or module.is_test or module.loaded:
                 continue
             if self._state.work >= self._state.total * _FOR_MODULES:
@@ -314,15 +305,9 @@ class Roots:
 
     def _layers(self, functions: Sequence[Function]) -> list[set[ast.AST]]:
         """Functions that go backward, and before them those that call them, judging by names; outermost first."""
-        names: dict[ast.AST, set[str]] = {}
 
         def calling(wanted: set[str]) -> set[ast.AST]:
-            words = [name.encode() for name in wanted]
-            for function in functions:
-                mentioned = any(word in function.scope.module.content for word in words)
-                if mentioned and function.node not in names:
-                    names[function.node] = called_names(function.node)
-            return {node for node, called in names.items() if called & wanted}
+            return {function.node for function in functions if content(function).called & wanted}
 
         layer = calling({"backward", "manual_backward"})
         layers, done = [layer], set(layer)
