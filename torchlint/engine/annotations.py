@@ -11,6 +11,7 @@ from torchlint.engine.union import join_all
 from torchlint.engine.values import (
     ELEMENT,
     FLAG,
+    MASK,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -66,7 +67,7 @@ class Annotations:
         last = text.rpartition(".")[2]
         if known.TENSOR_ANNOTATION.fullmatch(text):
             kept = self._is_on_host(name, scope.module)
-            return tensor(Device.HOST if kept else Device.UNKNOWN)
+            return tensor(Device.HOST if kept else Device.UNKNOWN, detail=MASK if "mask" in name else None)
         if last in _PLAIN or node is None or not last:
             return _PLAIN.get(last, UNKNOWN)
         if known.LOADER.search(last):

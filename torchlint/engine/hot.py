@@ -108,7 +108,8 @@ class Hot:
             found: dict[tuple[str, Class | None], dict[Hashable, _Unresolved]] = defaultdict(dict)
             for (name, base, frame), call in self._unresolved.items():
                 if frame in reached and not self._done & {(name, base), (name, None)}:
-                    kinds = tuple((value.kind, value.device) for value in call.args)
+                    given = [*enumerate(call.args), *call.named.items()]
+                    kinds = tuple((place, value.kind, value.device) for place, value in given)
                     found[name, base].setdefault(kinds, call)
             if not found:
                 return
