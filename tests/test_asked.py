@@ -17,8 +17,9 @@ from helpers import *
 from large import count, table
 
 
-class Base:
+class Base(torch.nn.Module):
     def __init__(self, sizes, where):
+        super().__init__()
         {long}
         self.sizes = torch.as_tensor(sizes, device=where)
         self.lengths_cpu = self.sizes.cpu()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from torchlint.engine.frames import Class, Function, Object, Scope
@@ -113,35 +114,11 @@ class Asking:
             return [self._value(owner, name, *each) for each in assigned]
 
     def _value(self, owner: Value, name: str, function: Function, statement: ast.stmt) -> Value:
-        scope = self._scope(owner, function)
-        try:
-            if isinstance(statement, ast.Expr):
-                call = statement.value
-                return self._engine.evaluate(call.args[1], scope) if isinstance(call, ast.Call) else UNKNOWN
-            if isinstance(statement, ast.AnnAssign):
-                return self._annotated(statement, scope)
-            if not isinstance(statement, ast.Assign):
-                return UNKNOWN
-            value = self._engine.evaluate(statement.value, scope)
-            return self._part(statement.targets, name, value)
-        except (Returned, Left):
-            return UNKNOWN
-
-    def _annotated(self, statement: ast.AnnAssign, scope: Scope) -> Value:
-        value = self._engine.evaluate(statement.value, scope) if statement.value is not None else UNKNOWN
-        if value.kind is not Kind.UNKNOWN and not value.is_none:
-            return value
-        declared = self._engine.annotations.value(statement.annotation, scope, ast.unparse(statement.target))
-        return declared if declared.kind is not Kind.UNKNOWN else value
-
-    def _part(self, targets: list[ast.expr], name: str, value: Value) -> Value:
-        """What of an assigned value goes to a field."""
-        for target in targets:
-            if isinstance(target, ast.Tuple):
-                at = next((at for at, each in enumerate(target.elts) if getattr(each, "attr", "") == name), None)
-                if at is not None:
-                    return self._engine.containers.unpacked(value, at)
-        return value
+        """What one statement gives a field; nothing else that it changes lasts."""
+        since = self._state.changes
+        with suppress(Returned, Left):
+            self._engine.statements.block([statement], self._scope(owner, function))
+        return self._state.undo(since).get((owner.target, name), UNKNOWN)
 
     def _scope(self, owner: Value, function: Function) -> Scope:
         """The scope of a method: its parameters, and its variables as they are asked for."""
