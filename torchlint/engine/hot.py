@@ -60,10 +60,11 @@ class Hot:
         if self.patterns:
             self._state.unresolved = self._meet
 
-    def modules(self) -> set[Module]:
+    def modules(self) -> list[Module]:
         """The files that have a word of a pattern."""
         parts = {max(pattern.rpartition(".")[2].lstrip("@").split("*"), key=len) for pattern in self.patterns}
-        return {module for part in parts for module in self._engine.program.containing(part.encode())}
+        every = (module for part in sorted(parts) for module in self._engine.program.containing(part.encode()))
+        return list(dict.fromkeys(every))
 
     def functions(self) -> Iterator[tuple[Function, Class | None]]:
         """The functions that are configured as hot, with the class of each method."""
