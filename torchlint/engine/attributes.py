@@ -68,9 +68,12 @@ class Attributes:
     # -- of things of the project ------------------------------------------------------------------
 
     def _of_instance(self, owner: Value, name: str, node: ast.AST, scope: Scope) -> Value:
+        if owner.target.given is not None:
+            self._engine.asking.field(owner, name)
         found = self._state.field(owner.target, name)
         if found is not None:
-            return found
+            is_known = found.kind is not Kind.UNKNOWN or found.detail is not None
+            return found if is_known else self._engine.annotations.field(owner.target, name)
         classes = self._engine.classes
         method = classes.method(owner, name)
         if method is not None:
@@ -82,7 +85,8 @@ class Attributes:
             return Value(Kind.CLASS, target=owner.target.class_)
         if name == "__dict__":
             return Value(Kind.DICT, fields=dict(owner.target.fields))
-        return self._missing(owner, name, node, scope)
+        declared = self._engine.annotations.field(owner.target, name)
+        return declared if declared.kind is not Kind.UNKNOWN else self._missing(owner, name, node, scope)
 
     def _missing(self, owner: Value, name: str, node: ast.AST, scope: Scope) -> Value:
         """An attribute that neither the object nor its class shows to have."""

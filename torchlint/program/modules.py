@@ -43,13 +43,13 @@ class Module:
         """Whether it is part of something else that is not here: more is missing than a file that a build makes."""
         return len(self.missing) > 1
 
-    @property
+    @cached_property
     def is_test(self) -> bool:
         """Whether the file belongs to tests."""
         *folders, _ = self.path.lower().split("/")
         return not _TEST_FOLDERS.isdisjoint(folders) or is_test(self.path, self.content)
 
-    @property
+    @cached_property
     def is_program(self) -> bool:
         """Whether the file does something when it is run: it has a main guard, or statements that work."""
         *folders, file = self.path.lower().split("/")

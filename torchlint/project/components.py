@@ -17,15 +17,16 @@ def components(contents: Mapping[str, bytes], definitions: Definitions) -> list[
     A module is connected with its packages. A file that computes the name of a module may import any file of its
     package, or of its folder.
     """
-    joined = _Joined(contents)
+    joined, whole = _Joined(contents), set[str]()
     for path, data in contents.items():
         for other in (*definitions.imports(path), *definitions.packages(path)):
             joined.join(path, other)
         if _COMPUTED.search(data):
             top = _top(posixpath.dirname(path), contents)
-            for other in contents:
+            for other in contents if top not in whole else ():
                 if posixpath.dirname(other) == top or other.startswith(f"{top}/" if top else ""):
                     joined.join(path, other)
+            whole.add(top)
     return joined.groups()
 
 

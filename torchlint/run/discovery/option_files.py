@@ -24,6 +24,7 @@ _READS = (b"yaml", b"json.load", b"toml", b"OmegaConf", b"hydra")
 _PARSES = (b"argparse", b"ArgumentParser", b"click", b"typer", b"fire")
 _SCRIPTS = (".sh", ".md")
 _MOST_FOLDERS = 2_000
+_FEW = 40  # words that are looked for one by one
 _MOST_BYTES, _MOST_OF_ALL = 100_000, 2_000_000
 _LEFT_OUT = b"!"  # which is no content in any format
 _COMMENT = re.compile(rb"(?:^|[ \t])#[^\n]*", re.M)
@@ -43,16 +44,28 @@ def option_files(
         return ()
     found: dict[str, bytes] = {}
     paths = [path for path in _of_project(folder, configurations) if path.endswith(ENDINGS)]
-    left, words = _MOST_OF_ALL, {word for text in contents for word in _QUOTED.findall(text)}
+    named = {path: os.fsencode(os.path.basename(path)) for path in paths}
+    left, words = _MOST_OF_ALL, _quoted(contents, {w for name in named.values() for w in (name, _stem(name))})
     for _ in range(2):  # files of hydra name others
-        for path in paths:
-            name = os.fsencode(os.path.basename(path))
-            if path not in found and (name in words or name.rpartition(b".")[0] in words):
+        for path, name in named.items():
+            if path not in found and (name in words or _stem(name) in words):
                 found[path] = _content(path, min(left, _MOST_BYTES))
                 left -= len(found[path])
         words = {word for text in found.values() if b"defaults" in text for word in _ANY.findall(text)}
     slashed = ((path.replace("\\", "/"), content) for path, content in found.items())
     return tuple(sorted((posixpath.relpath(path, root), content) for path, content in slashed))
+
+
+def _stem(name: bytes) -> bytes:
+    return name.rpartition(b".")[0]
+
+
+def _quoted(contents: Collection[bytes], wanted: Collection[bytes]) -> set[bytes]:
+    """The words before quotation marks; if few are wanted, those of them."""
+    if len(wanted) > _FEW:
+        return {word for text in contents for word in _QUOTED.findall(text)}
+    ends = {word: re.compile(rb"(?<![\w.-])" + re.escape(word) + rb"[\"']") for word in wanted}
+    return {word for word, end in ends.items() if any(word in text and end.search(text) for text in contents)}
 
 
 def said_options(
