@@ -12,6 +12,7 @@ from torchlint.engine.device_names import name_of
 from torchlint.engine.frames import Scope
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
+    ANY_MODULE,
     CALLABLE,
     FLAG,
     MOVED,
@@ -31,6 +32,7 @@ from torchlint.knowledge import following as known
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
 
+_CALLED = (*known.CALLED_IN_STEPS, "forward")
 _MEMBERS = 8  # of an object that a computed name may mean
 
 
@@ -78,6 +80,8 @@ class Attributes:
         method = classes.method(owner, name)
         if method is not None:
             is_property = method.kind is Kind.FUNCTION and method.target.kind == "property"
+            if method.kind is not Kind.FUNCTION and owner.target.node is None:
+                return self._engine.annotations.field(owner.target, name)  # of any object, which may have another one
             return self._engine.call(method, [], {}, node, scope) if is_property else method
         if owner.target.class_ is None:
             return Value(Kind.METHOD, name, receiver=owner) if name in _MAPPING else UNKNOWN
@@ -126,7 +130,8 @@ class Attributes:
     def _of_super(self, owner: Value, name: str, node: ast.AST, scope: Scope) -> Value:
         receiver = owner.receiver
         assert receiver is not None
-        order = self._engine.classes.lineage(receiver.target.class_)[0]
+        of_class = receiver.kind is Kind.CLASS
+        order = self._engine.classes.lineage(receiver.target if of_class else receiver.target.class_)[0]
         behind = order[order.index(owner.target) + 1 :] if owner.target in order else order
         for each in behind:
             found = each.fields.get(name)
@@ -136,6 +141,8 @@ class Attributes:
                 return found
             bound = Value(Kind.FUNCTION, name, target=found.target, receiver=receiver)
             return self._engine.call(bound, [], {}, node, scope) if found.target.kind == "property" else bound
+        if of_class:
+            return Value(Kind.METHOD, name, receiver=receiver) if name in _OF_CLASSES else UNKNOWN
         return Value(Kind.METHOD, name, receiver=Value(Kind.SUPER, receiver=receiver))
 
     # -- of things of libraries --------------------------------------------------------------------
@@ -200,7 +207,23 @@ class Attributes:
         if owner.kind is Kind.INSTANCE and owner.target.class_ is not None:
             fields = [value for value in owner.target.fields.values() if value.kind in CALLABLE]
             return join_all(fields[:_MEMBERS]) if fields else owner.target.fields.get(ANY_FIELD, UNKNOWN)
+        if owner.kind is Kind.UNKNOWN and owner.detail == ANY_MODULE:
+            return join_all(self._named_by_options(scope))
         return library(f"{owner.detail}.?") if owner.kind is Kind.LIBRARY else UNKNOWN
+
+    def _named_by_options(self, scope: Scope) -> list[Value]:
+        """The classes whose dotted names are in option files (``target: models.unet.UNet``).
+
+        Those come first that frameworks or steps call, since a union is limited.
+        """
+        found = []
+        for dotted in sorted(word for word in self._engine.program.said("") if "." in word):
+            path, _, name = dotted.rpartition(".")
+            module = self._engine.program.find(path, scope.module)
+            if module is not None and not module.is_test:
+                self._engine.statements.load(module)
+                found += [value for value in [module.names.get(name)] if value is not None and value.kind is Kind.CLASS]
+        return sorted(found, key=lambda value: not any(name in value.target.fields for name in _CALLED))
 
     def _any_of_module(self, owner: Value, name: Value) -> Value:
         """The classes that an option may choose in a module: its own, and of them those that its others do not use."""

@@ -8,6 +8,7 @@ inference. In the forward pass of a module a loop is part of the step, unless it
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from torchlint.engine.frames import CHOICE, TRAINING, Call, Frame, Region, callees
 
 _GOING_BACK = ("backward", "step")
+_ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 class Phase(Enum):
@@ -65,11 +67,11 @@ class Frequency:
         self._computing: set[Frame] = set()  # that call a model outside of their own loops
         self._streaming: set[Frame] = set()  # generators that call a model in the loops in which they yield
         self._loading: set[Frame] = set()  # with loops over a loader that are steps
-        self.is_library = False  # no program trains: what its users train with is in functions
         self._states = {frame: Often() for frame in self.frames}
         self._compared: dict[Frame, dict[str, set[object]]] = defaultdict(dict)  # by guards that train
         self._training: set[str] = set()  # options without which nothing goes backward
         self.reached_by: dict[Frame, tuple[Frame, Region, int]] = {}
+        self.is_library = False  # no program trains: what its users train with is in functions
         self._known: dict[Region, tuple[Often, Region | None]] = {}
         self._is_solved = False
         self._mark_backward()
@@ -220,7 +222,12 @@ class Frequency:
         rare, option, aside, base = False, None, False, self._states[frame]
         for around in region.around():
             if around.kind == "guard" and not _belongs_to_training(around):
-                rare = rare or around.rare or (base.phase is Phase.INFERENCE and around.equals == (TRAINING, True))
+                rare = (
+                    rare
+                    or around.rare
+                    or _is_skipped(around)
+                    or (base.phase is Phase.INFERENCE and around.equals == (TRAINING, True))
+                )
                 option = option or (around.option if around.option not in self._training else None)
                 aside = aside or self._evaluates(frame, around)
             elif around.kind == CHOICE:
@@ -308,6 +315,16 @@ def _belongs_to_training(guard: Region) -> bool:
     """
     steps = (around.kind == "loop" and around.is_step for around in guard.around())
     return guard.directly or (guard.backward and not any(steps))
+
+
+def _is_skipped(guard: Region) -> bool:
+    """Whether this is what follows ``if count < limit: continue`` in a step that has gone backward before."""
+    loop, node = guard.loop(), guard.node
+    if guard.tag != "after" or guard.backward or loop is None or not (loop.is_step and loop.backward):
+        return False
+    if not isinstance(node, ast.If) or not isinstance(node.body[-1], ast.Continue):
+        return False
+    return any(isinstance(each, _ORDERED) for each in ast.walk(node.test))
 
 
 def _is_usual(region: Region) -> bool:

@@ -41,12 +41,15 @@ class Parameters:
             others = {name: value for name, value in named.items() if name not in keywords and name != OTHERS}
             more = OTHERS in named or assumed
             found[given.kwarg.arg] = Value(Kind.DICT, OTHERS if more else None, fields=others)
+        declared = self._engine.program.declared
+        configured = OTHERS in named and any(declared(name) for name in keywords)  # by option files
         defaults = [*zip(reversed(names), reversed(given.defaults), strict=False)]
         defaults += [(k.arg, d) for k, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
         for name, default in defaults:
             if name not in found:
                 value = self._engine.expressions.safely(default, function.scope)
-                found[name] = self._unless_given(name, value, open_=OTHERS in named, assumed=assumed)
+                open_ = OTHERS in named and not (configured and not declared(name))
+                found[name] = self._unless_given(name, value, open_=open_, assumed=assumed)
         for each in (*ordered, *given.kwonlyargs):
             if each.arg not in found:  # of a command line, as of click
                 found[each.arg] = self._engine.libraries.filled(each, function)

@@ -242,6 +242,7 @@ class Value:
 BATCH = "batch"  # the detail of what loaders and unknown iterables yield
 MOVED = "moved"  # the detail of what was moved to the device, such as a dict of tensors: a tensor, if it is not sure
 MASK, INDICES = "mask", "indices"  # the details of boolean tensors, and of those of integers
+ANY_MODULE = "module"  # the detail of a module that only an option names
 HANDLE = "handle"  # the detail of an open file or database, which only one process can use
 SPARSE = "sparse"  # the detail of sparse and nested tensors
 

@@ -207,7 +207,7 @@ class Builtins:
         explicit = given.get(0)
         class_ = explicit.target if explicit.kind is Kind.CLASS else _class_of(given.scope)
         receiver = given.values[1] if len(given.values) > 1 else _self_of(given.scope)
-        if receiver is None or receiver.kind is not Kind.INSTANCE or class_ is None:
+        if receiver is None or receiver.kind not in (Kind.INSTANCE, Kind.CLASS) or class_ is None:
             return UNKNOWN
         return Value(Kind.SUPER, target=class_, receiver=receiver)
 

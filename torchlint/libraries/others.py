@@ -11,6 +11,7 @@ from torchlint.engine.origins import of_operands, overwrite, own_origins, read_a
 from torchlint.engine.started import iterator
 from torchlint.engine.union import join_all
 from torchlint.engine.values import (
+    ANY_MODULE,
     NUMBER,
     TEXT,
     UNKNOWN,
@@ -185,7 +186,7 @@ class Others:
             return self._engine.module(module)
         prefix = _beginning(given.node.args[0]) if given.node.args else ""
         if len(prefix) < _PREFIX:
-            return UNKNOWN
+            return Value(Kind.UNKNOWN, ANY_MODULE)
         names = [m.name for m in self._engine.program.modules.values() if _may_mean(m.name, prefix) and not m.is_test]
         found = [self._engine.loaded(each) for each in names[:_MODULES]]
         return join_all(value for value in found if value is not None)

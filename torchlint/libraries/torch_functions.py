@@ -162,7 +162,9 @@ class TorchFunctions:
 
     def _distributed(self, given: Arguments) -> Value:
         """A function of ``torch.distributed``, which may write to its tensors."""
-        for node, value in zip(given.node.args, given.values, strict=False):
+        nodes = [*given.node.args, *(keyword.value for keyword in given.node.keywords if keyword.arg)]
+        values = [*given.values, *(given.named[k.arg] for k in given.node.keywords if k.arg in given.named)]
+        for node, value in zip(nodes, values, strict=False):
             overwrite(node, value, given.scope)
         if given.name == "barrier":
             self._state.happen(given.node, given.scope, forms.BARRIER)
@@ -225,8 +227,8 @@ class TorchFunctions:
         record = function_named(given.name)
         if record.waits is not None and device_of(given.all) is Device.ACCELERATOR:
             state.happen(given.node, given.scope, forms.CHECKING_FUNCTION, name=given.name)
-        classes = given.get(1, "num_classes")
-        if given.name == "one_hot" and (classes is UNKNOWN or classes.detail == -1):
+        counts = len(given.values) < 2 and not {"num_classes", OTHERS} & given.named.keys()
+        if given.name == "one_hot" and (counts or given.get(1, "num_classes").detail == -1):
             if first.kind is Kind.TENSOR and state.on_device(first):
                 state.happen(given.node, given.scope, forms.ONE_HOT)
         elif given.name == "ctc_loss":

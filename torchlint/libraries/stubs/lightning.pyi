@@ -95,6 +95,10 @@ class Trainer:
         self._device = "cpu" if accelerator == "cpu" else "cuda"
         self.callbacks = callbacks
 
+    @classmethod
+    def from_argparse_args(cls, args, **kwargs):
+        return cls(**kwargs)
+
     def fit(
         self, model, train_dataloaders=None, val_dataloaders=None, datamodule=None, train_dataloader=None, **kwargs
     ):
