@@ -132,17 +132,25 @@ class Trainer:
             optimizer.step()
 """,
 }
-SHOW = 'from lib.net import Named\n\nif __name__ == "__main__":\n    print(Named.made(4))\n'
+SHOW = """
+import torch
+from lib.net import Named
+
+if __name__ == "__main__":
+    net = Named.made(4).cuda()
+    for row in range(9):
+        print(net(torch.ones(4, device="cuda")).nonzero())  # shown
+"""
 
 
 def test_what_a_library_trains_with_is_a_step_if_no_program_trains(tmp_path: Path) -> None:
-    assert marks(tmp_path, {**LIBRARY, "show.py": SHOW}) == {"forward": "warning"}
+    assert marks(tmp_path, {**LIBRARY, "show.py": SHOW})["forward"] == "warning"
 
 
 def test_what_a_library_trains_with_is_assumed_if_programs_train_in_another_way(tmp_path: Path) -> None:
     train = "import torch\nfrom lib.net import Net\n\nnet = torch.nn.Linear(4, 4).cuda()\nfor x in range(9):\n"
     train += "    net(torch.ones(4, device='cuda')).mean().backward()\n"
-    assert marks(tmp_path, {**LIBRARY, "train.py": train}) == {"forward": "info"}
+    assert marks(tmp_path, {**LIBRARY, "train.py": train})["forward"] == "info"
 
 
 STEPS = """

@@ -236,8 +236,7 @@ class Frequency:
                 phase = self._phase(frame, around, base)
                 if phase is not Phase.NONE:
                     within = base.option if base.phase is Phase.TRAINING else None  # of a step around this one
-                    assumed = base.assumed and not (self.is_library and phase is Phase.TRAINING)
-                    return Often(phase, True, rare, option or within, assumed).beside(aside), around
+                    return Often(phase, True, rare, option or within, base.assumed).beside(aside), around
         in_loop = base.in_loop or any(around.kind == "loop" for around in region.around())
         found = Often(
             base.phase, in_loop, rare or base.rare, option or base.option, base.assumed, base.evaluates, base.hot
