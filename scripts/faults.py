@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TORCHLINT = [sys.executable, "-m", "torchlint"]
-GUILTY = "import torch\n\n\ndef größe(device):\n    return torch.zeros(3).to(device)  # ä\n"
+GUILTY = "import torch\n\n\ndef größe(x):\n    return torch.zeros(3).to(x.device)  # ä\n"
 PADDING = "x = [1, 2, 3]  # padding, so that several processes pay\n"
 _GONE = 10.0  # seconds within which processes must exit
 # : Ways to interrupt a run: a name, the signal, and whether all of its processes receive it.

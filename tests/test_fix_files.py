@@ -17,7 +17,13 @@ from torchlint.cli.main import main
 
 GUILTY = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)  # here\n"
 FIXED = "import torch\n\n\ndef f(x):\n    return torch.zeros(3, device=x.device)  # here\n"
-UNSAFE = "import torch\n\n\ndef f(x):\n    return torch.randn(3).to(x.device)\n"
+UNSAFE = """import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return torch.randn(3).to(x.device)
+"""
 
 
 @pytest.fixture

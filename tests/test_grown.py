@@ -32,12 +32,17 @@ ATTENTION = """
         def __init__(self):
             super().__init__()
             self.key = torch.nn.Linear(8, 8)
+            self.layers = torch.nn.ModuleList([torch.nn.Linear(8, 8) for _ in range(4)])
 
         def forward(self, x, past):
-            k = self.key(x)
-            if past is not None:
-                k = torch.cat([past, k], dim=1)
-            return torch.nn.functional.scaled_dot_product_attention(x, k, k), {kept}
+            parts = []
+            for number, layer in enumerate(self.layers):
+                k = layer(x)
+                if past is not None:
+                    k = torch.cat([past[number], k], dim=1)
+                x = torch.nn.functional.scaled_dot_product_attention(x, k, k)
+                parts.append({kept})
+            return x, parts
 """
 
 

@@ -30,8 +30,9 @@ SOURCE = f"""\
 import torch
 
 
-def f(x, name='{TEXT}'):
-    return torch.zeros(3, names=('{TEXT}',)).to(x.device)  # {TEXT}
+class Net(torch.nn.Module):
+    def forward(self, x, name='{TEXT}'):
+        return torch.zeros(3, names=('{TEXT}',)).to(x.device)  # {TEXT}
 
 
 def g(model):
@@ -54,9 +55,10 @@ COMMAND_SOURCE = """\
 import torch
 
 ##vso[task.setvariable variable=a]b
-def f(x):  ##[set-env name=a]b
-    return torch.zeros(  ##vso[task.setvariable variable=a]b
-        3, names=('''
+class Net(torch.nn.Module):  ##vso[task.setvariable variable=a]b
+    def forward(self, x):  ##[set-env name=a]b
+        return torch.zeros(  ##vso[task.setvariable variable=a]b
+            3, names=('''
 ::stop-commands::x
 ##vso[task.setvariable variable=a]b
 ''',)).to(x.device)  ##[set-env name=a]b

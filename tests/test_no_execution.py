@@ -12,7 +12,7 @@ import pytest
 from tests import traps
 
 ROOT = Path(__file__).resolve().parents[1]
-GUILTY = "import torch\n\n\ndef f(device):\n    return torch.zeros(3).to(device)\n"
+GUILTY = "import torch\n\n\ndef f(x):\n    return torch.zeros(3).to(x.device)\n"
 SCRIPT = """\
 import multiprocessing, sys
 from torchlint.__main__ import run

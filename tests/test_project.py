@@ -474,7 +474,8 @@ def test_a_default_that_a_helper_of_another_file_replaces_without_cuda_is_silent
 
 
 def test_a_function_of_another_file_that_returns_the_cpu_is_no_accelerator(tmp_path: Path) -> None:
-    train = "import torch\nfrom where import get_device\ndef f(x):\n    return torch.zeros(3).to(get_device())\n"
+    train = "import torch\nfrom where import get_device\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+    train += "        return torch.zeros(3).to(get_device())\n"
     cpu = 'import torch\ndef get_device():\n    return torch.device("cpu")\n'
     assert not found(tmp_path, {"train.py": train, "where.py": cpu}, "TL104")
     both = cpu.replace('"cpu"', '"cuda" if torch.cuda.is_available() else "cpu"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ class Annotations:
     def _keeping(self) -> dict[Module, list[str]]:
         """The names of what each file keeps on the host."""
         every = self._engine.program.containing(b"on_cpu=True")
-        return {each: [name.decode() for name in known.KEPT_ON_HOST.findall(each.content)] for each in every}
+        return {each: list(_kept_on_host(each.tree)) for each in every}
 
     def _any(self, nodes: list[ast.expr], scope: Scope, name: str) -> Value:
         """One of several, perhaps None: a tensor if it is one or holds some, and else what all of them are."""
@@ -200,3 +201,18 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
         return None
+
+
+def _kept_on_host(tree: ast.AST) -> Iterator[str]:
+    """Names of what is declared with ``keep_on_cpu=True``, or with another word of this end."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            named = [(_last(target), node.value) for target in node.targets]
+        elif isinstance(node, ast.Dict):
+            named = [(getattr(key, "value", ""), value) for key, value in zip(node.keys, node.values, strict=True)]
+        else:
+            named = [(node.arg or "", node.value)] if isinstance(node, ast.keyword) else []
+        for name, value in named:
+            words = value.keywords if isinstance(value, ast.Call) else []
+            if any(str(w.arg).endswith("on_cpu") and getattr(w.value, "value", None) is True for w in words):
+                yield str(name)

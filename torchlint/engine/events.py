@@ -257,7 +257,7 @@ def events_of_files(
         if origin == SAME and source.sets_later(node):
             origin = "constant" if form is not forms.PAGEABLE else "data"
         assumed = (state.assumed and not anywhere) or modules[path].cannot_run
-        offered = ways.frequency.is_library and state.phase is Phase.TRAINING
+        offered = ways.frequency.is_library and state.phase is Phase.TRAINING and not followed.left_out
         if reached is not None and not offered:
             assumed = assumed or not ways.is_within(one.frame, one.region, reached)
         phase = ASSUMED if assumed else state.phase.value

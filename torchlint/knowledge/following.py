@@ -12,9 +12,8 @@ TENSOR_ANNOTATION = re.compile(
 )
 # Decorators of functions that are compiled for the device, and do not run on the host.
 KERNELS = frozenset("jit kernel".split())
-# Names of what is on the host, and declarations that say so.
+# Names of what is on the host.
 ON_HOST = re.compile(r"(^|_)(cpu|host|np)(_|$)")
-KEPT_ON_HOST = re.compile(rb"""(\w+)["']?\s*[=:]\s*[\w.]+\((?:[^()]|\([^()]*\))*?\w*on_cpu=True""")
 READING = frozenset("item tolist cpu".split())
 # What may copy to the host and back in one expression, by the names of methods.
 RETURNING = re.compile(rb"\.(cpu|item|tolist|type|to)\(.{0,120}?(\.to\(|\.cuda\(|device=)", re.S)

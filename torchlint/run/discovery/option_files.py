@@ -28,7 +28,7 @@ _FEW = 40  # words that are looked for one by one
 _MOST_BYTES, _MOST_OF_ALL = 100_000, 2_000_000
 _LEFT_OUT = b"!"  # which is no content in any format
 _COMMENT = re.compile(rb"(?:^|[ \t])#[^\n]*", re.M)
-_KEYED = re.compile(rb"([A-Za-z_][\w.-]*)[\"']?[ \t]*[:=][ \t]*[\"']?([\w./:+~-]*)")
+_KEYED = re.compile(rb"(?<![\w.-])([A-Za-z_][\w.-]*)[\"']?[ \t]*[:=][ \t]*[\"']?([\w./:+~-]*)")
 _WRITTEN = re.compile(rb"(?<![\w-])--?([A-Za-z][\w-]*)[ =][ \t]*[\"']?([\w./:+-]+)")
 _QUOTED, _ANY = re.compile(rb"(?<![\w.-])[\w.-]+(?=[\"'])"), re.compile(rb"[\w.-]+")  # words that may name a file
 
