@@ -198,29 +198,3 @@ for step in range(9):
 """
     assert not found(tmp_path, {"train.py": train}, "TL201")
     assert found(tmp_path, {"train.py": train.replace("    torch.distributed", "    #")}, "TL201")
-
-
-OPTIONS_CLASS = """
-import torch
-
-class Default:
-    def __init__(self, value):
-        self.value = value
-
-class Options:
-    quick: bool = Default(False)
-
-def train(options: Options, net: torch.nn.Module, loader):
-    net = net.cuda()
-    for x in loader:
-        y = net(x.cuda())
-        if options.quick:
-            print(y.max().item())  # quick
-        else:
-            print(y.min().item())  # usual
-        y.mean().backward()
-"""
-
-
-def test_an_object_that_an_annotation_names_may_have_other_values_than_its_class(tmp_path: Path) -> None:
-    assert marks(tmp_path, {"lib.py": OPTIONS_CLASS}).keys() == {"quick", "usual"}

@@ -40,8 +40,7 @@ def solve(
 
     Without an accelerator nothing is told but how often code runs, and which loaders there are.
     """
-    budget = work * 2 if world.hot else work
-    engine = Engine(Program(contents, world), budget, _libraries)
+    engine = Engine(Program(contents, world), work, _libraries)
     Roots(engine).follow()
     loaded = {frame.module for frame in engine.state.frames.values()}
     named = any(word in m.content for m in loaded for word in (b"cuda", b"device", b"fabric"))

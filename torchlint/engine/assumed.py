@@ -12,7 +12,7 @@ from torchlint.engine.union import join, key
 from torchlint.engine.values import PLAIN, UNKNOWN, Device, Kind, Value, sequence
 from torchlint.knowledge import following as known
 
-_DATA = frozenset({Kind.TENSOR, Kind.ARRAY, Kind.DEVICE})
+_DATA = frozenset({Kind.TENSOR, Kind.ARRAY})
 _OF_TENSORS = ONLY | {"shape", "size", "device", "dim"}
 
 
@@ -35,7 +35,7 @@ def as_taken(function: Function, names: dict[str, Value]) -> dict[str, Value]:
 
 
 def kinds_of_data(function: Function, names: dict[str, Value]) -> tuple[Hashable, ...]:
-    """Which arguments are arrays, tensors or devices, surely, on the host or not; loaders; what a wrapper passes on."""
+    """Which arguments are arrays or tensors, surely, on the host or not; loaders; and what a wrapper passes on."""
     data = ((name, value) for name, value in names.items() if value.kind in _DATA)
     kinds: tuple[Hashable, ...] = tuple((n, v.kind, v.sure, v.device is Device.HOST) for n, v in data)
     kinds += tuple((name, key(value)) for name, value in names.items() if is_loader(value))

@@ -70,18 +70,13 @@ class Attributes:
     # -- of things of the project ------------------------------------------------------------------
 
     def _of_instance(self, owner: Value, name: str, node: ast.AST, scope: Scope) -> Value:
-        if owner.target.given is not None:
-            self._engine.asking.field(owner, name)
         found = self._state.field(owner.target, name)
         if found is not None:
-            is_known = found.kind is not Kind.UNKNOWN or found.detail is not None
-            return found if is_known else self._engine.annotations.field(owner.target, name)
+            return found
         classes = self._engine.classes
         method = classes.method(owner, name)
         if method is not None:
             is_property = method.kind is Kind.FUNCTION and method.target.kind == "property"
-            if method.kind is not Kind.FUNCTION and owner.target.node is None:
-                return self._engine.annotations.field(owner.target, name)  # of any object, which may have another one
             return self._engine.call(method, [], {}, node, scope) if is_property else method
         if owner.target.class_ is None:
             return Value(Kind.METHOD, name, receiver=owner) if name in _MAPPING else UNKNOWN
@@ -89,8 +84,7 @@ class Attributes:
             return Value(Kind.CLASS, target=owner.target.class_)
         if name == "__dict__":
             return Value(Kind.DICT, fields=dict(owner.target.fields))
-        declared = self._engine.annotations.field(owner.target, name)
-        return declared if declared.kind is not Kind.UNKNOWN else self._missing(owner, name, node, scope)
+        return self._missing(owner, name, node, scope)
 
     def _missing(self, owner: Value, name: str, node: ast.AST, scope: Scope) -> Value:
         """An attribute that neither the object nor its class shows to have."""

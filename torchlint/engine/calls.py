@@ -339,10 +339,6 @@ class Calls:
             with self._state.at(frame):
                 self._state.spend()
                 found = self._body(function, scope)
-            if found.kind is Kind.UNKNOWN and not generates:
-                found = self._engine.annotations.value(
-                    getattr(function.node, "returns", None), function.scope, function.name
-                )
             if generates:
                 yields = any(region.over_batches and region.yields for region in frame.regions.values())
                 element = join_all(scope.yielded or ())

@@ -95,9 +95,7 @@ class Classes:
         made = self._allocate(class_, node)
         value = Value(Kind.INSTANCE, class_.node.name, target=made)
         construct = self.method(value, "__init__")
-        if construct is not None and self._state.asking and not class_.scope.module.library:
-            made.given = made.given if made.given and (any(made.given) or made.fields) else (args, kwargs)
-        elif construct is not None:
+        if construct is not None:
             self._engine.call(construct, args, kwargs, node, scope)
         elif _is_mapping(libraries, order):
             return Value(Kind.DICT, fields=dict(kwargs))
@@ -118,7 +116,7 @@ class Classes:
             making = self._state.new_frame(class_.scope.module, "<made>")
             making.assumed = True
             with self._state.at(making):
-                self._assumed[class_] = self.instantiate(class_, [], {}, class_.node, class_.scope)
+                return self.instantiate(class_, [], {}, class_.node, class_.scope)
         return self._assumed[class_]
 
     def objects_of(self, class_: Class) -> Value | None:
@@ -177,8 +175,6 @@ class Classes:
         """Decorators of the project run, as registries and wrappers do; those of libraries are looked through."""
         for decorator in reversed(node.decorator_list):
             name = _last_name(decorator)
-            if name in known.KERNELS:
-                return UNKNOWN
             if name in _KINDS and value.kind is Kind.FUNCTION:
                 value.target.kind = _KINDS[name]
                 continue

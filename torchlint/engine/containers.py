@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from torchlint.engine.annotations import on_host
 from torchlint.engine.chosen import declared
 from torchlint.engine.frames import Scope
 from torchlint.engine.origins import chosen, is_own, one_of, overwrite, read_among
@@ -180,15 +179,11 @@ class Containers:
             self._state.happen(node, scope, forms.LISTED_INDEX)  # what a list can index, and is no array, is a tensor
 
     def _item_of_instance(self, owner: Value, index: Value | None, node: ast.AST, scope: Scope) -> Value:
-        name = index.detail if index is not None and index.kind is Kind.CONSTANT else None
-        field = self._engine.annotations.field(owner.target, name) if isinstance(name, str) else UNKNOWN
-        if field.kind is not Kind.UNKNOWN:
-            return field
         get = self._engine.classes.method(owner, "__getitem__")
         if get is not None:
             return self._engine.call(get, [index or UNKNOWN], {}, node, scope)
-        if name is not None and name in owner.target.fields:
-            return self._state.field(owner.target, name) or UNKNOWN
+        if index is not None and index.kind is Kind.CONSTANT and index.detail in owner.target.fields:
+            return self._state.field(owner.target, index.detail) or UNKNOWN
         return owner.target.fields.get(ANY_FIELD, UNKNOWN)  # type: ignore[no-any-return]
 
     def _plain_item(self, owner: Value, index: Value | None) -> Value:
@@ -235,7 +230,6 @@ class Containers:
 
     def assign(self, target: ast.expr, value: Value, scope: Scope) -> None:
         """Bind a target to a value."""
-        value = on_host(value, getattr(target, "id", getattr(target, "attr", "")))
         if isinstance(target, ast.Name):
             unsure = value.kind in (Kind.UNKNOWN, Kind.METHOD) or (value.kind is Kind.TENSOR and not value.sure)
             scope.set(target.id, tensor(Device.ACCELERATOR) if unsure and target.id in scope.losses else value)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from torchlint.engine.annotations import Annotations
-from torchlint.engine.asked import Asking
 from torchlint.engine.attributes import Attributes
 from torchlint.engine.calls import Calls
 from torchlint.engine.classes import Classes
@@ -33,8 +31,6 @@ class Engine:
         self.expressions = Expressions(self)
         self.containers = Containers(self)
         self.attributes = Attributes(self)
-        self.annotations = Annotations(self)
-        self.asking = Asking(self)
         self.classes = Classes(self)
         self.calls = Calls(self)
         self.gradients = Gradients(self)

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Collection
 
 from torchlint.engine.assumed import takes_tensor
-from torchlint.engine.frames import Content, Function
-from torchlint.engine.values import Kind, Value
+from torchlint.engine.frames import Function
+from torchlint.engine.values import NUMBER, UNKNOWN, Device, Kind, Value, collection, tensor
 from torchlint.knowledge import following as known
 
 # Methods that frameworks ask for loaders.
@@ -17,45 +17,39 @@ LOADER_HOOKS = frozenset(
 )
 
 
-def content(function: Function) -> Content:
-    """What the code of a function has in it."""
-    if function.content is None:
-        calls, names, repeats, copies = [], set[str](), False, False
-        for part in ast.walk(function.node):
-            if isinstance(part, ast.Call):
-                calls.append(part)
-                names.add(getattr(part.func, "attr", getattr(part.func, "id", "")))
-            elif isinstance(part, ast.keyword):
-                copies = copies or part.arg == "non_blocking"
-            else:
-                repeats = repeats or isinstance(part, (ast.For, ast.While))
-        returns = any(map(_returns_at_once, calls))
-        function.content = Content(frozenset(names), repeats=repeats, copies=copies, returns=returns)
-    return function.content
+def repeats(node: ast.AST) -> bool:
+    """Whether a function has a loop."""
+    return any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(node))
 
 
-def is_whole_step(function: Function) -> bool:
+def is_whole_step(node: ast.AST) -> bool:
     """Whether a function goes backward and makes one step of an optimizer, so that what calls it repeats it."""
-    found = content(function)
-    return not found.repeats and {"backward", "step"} <= found.called
+    return not repeats(node) and {"backward", "step"} <= called_names(node)
 
 
 def calls_any(function: Function, names: Collection[str]) -> bool:
     """Whether a function calls something by one of these names; no test, and none that a framework asks for loaders."""
-    tests = function.name.startswith("test_") and not required(function)
-    return not tests and function.name not in LOADER_HOOKS and not content(function).called.isdisjoint(names)
+    content, tests = function.scope.module.content, function.name.startswith("test_") and not required(function)
+    if tests or function.name in LOADER_HOOKS or not any(name.encode() in content for name in names):
+        return False
+    return not called_names(function.node).isdisjoint(names)
 
 
-def generates(function: Function) -> bool:
+def generates(node: ast.AST) -> bool:
     """Whether a function computes without gradients, and in a loop."""
-    decorators = getattr(function.node, "decorator_list", ())
-    return any(known.NO_GRADIENTS.search(ast.unparse(each)) for each in decorators) and content(function).repeats
+    without = any(known.NO_GRADIENTS.search(ast.unparse(each)) for each in getattr(node, "decorator_list", ()))
+    return without and repeats(node)
 
 
-def _returns_at_once(node: ast.Call) -> bool:
+def copies_anywhere(node: ast.AST) -> bool:
+    """Whether a function copies asynchronously; that can be wrong wherever it stands."""
+    return any(isinstance(part, ast.keyword) and part.arg == "non_blocking" for part in ast.walk(node))
+
+
+def returns_at_once(node: ast.AST) -> bool:
     """Whether a chain of methods may copy to the host and back, by their names."""
-    function = node.func
-    if not isinstance(function, ast.Attribute) or function.attr not in _UPLOADING:
+    function = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(node, ast.Call) or not isinstance(function, ast.Attribute) or function.attr not in _UPLOADING:
         return False
     inner: ast.AST | None = function.value if function.attr in ("to", "cuda") else next(iter(node.args), None)
     while isinstance(inner, (ast.Call, ast.Attribute, ast.Subscript)):
@@ -76,10 +70,21 @@ def required(function: Function) -> list[ast.arg]:
     return ordered[: len(ordered) - len(function.node.args.defaults)]
 
 
-def is_no_tensor(arg: ast.arg) -> bool:
-    """Whether a parameter is none of the tensors that a function computes with, by its name or its annotation."""
+def assumed_argument(arg: ast.arg, function: Function, stepped: bool) -> Value:
+    """What is assumed to be passed: tensors of the device to what runs in a step."""
     annotation = ast.unparse(arg.annotation) if arg.annotation is not None else ""
-    return arg.arg in ("ctx", "self", "batch_idx") or "Module" in annotation
+    if (
+        not stepped
+        or annotation in ("int", "float", "str", "bool")
+        or "Module" in annotation
+        or arg.arg in ("ctx", "self", "batch_idx")
+    ):
+        return UNKNOWN  # or what the annotation says
+    if known.NUMBERS_ANNOTATION.match(annotation):
+        return collection(NUMBER)
+    if annotation.startswith(known.NAMED_TENSORS) and "Tensor" in annotation:
+        return Value(Kind.DICT, element=tensor(sure=False))
+    return tensor(Device.UNKNOWN, sure=is_tensor(arg, function))
 
 
 def positional(function: Function) -> list[ast.arg]:
@@ -118,6 +123,13 @@ def makes_batches(class_: str) -> bool:
 def is_called_in_models(patched: str) -> bool:
     """Whether what replaces a function or method of a library runs where its models do."""
     return patched.rpartition(".")[2] in known.STEPPED or ".modeling_" in patched
+
+
+def called_names(node: ast.AST) -> set[str]:
+    """The names of what a function calls."""
+    functions = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    names = {part.attr for part in functions if isinstance(part, ast.Attribute)}
+    return names | {part.id for part in functions if isinstance(part, ast.Name)}
 
 
 _UPLOADING = frozenset("to cuda tensor as_tensor asarray".split())

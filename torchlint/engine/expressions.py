@@ -15,7 +15,7 @@ from torchlint.engine.frames import Function, Scope
 from torchlint.engine.operations import compared, contained, folded, identical, is_foreign, operate
 from torchlint.engine.origins import read_among
 from torchlint.engine.paths import filled, joined, text_of
-from torchlint.engine.state import Exhausted, Left, Returned
+from torchlint.engine.state import Left, Returned
 from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     FLAG,
@@ -67,7 +67,7 @@ class Expressions:
         """The value of an expression outside of the flow of statements, such as a default."""
         try:
             return self.evaluate(node, scope)
-        except (Returned, Left, Exhausted):
+        except (Returned, Left):
             return UNKNOWN
 
     # -- names and literals ------------------------------------------------------------------------

@@ -146,17 +146,13 @@ class Call(NamedTuple):
 
 
 class Object:
-    """An object, by the place where it is created; ``option`` is the one without which a normal run does not.
+    """An object, by the place where it is created; ``option`` is the one without which a normal run does not."""
 
-    ``given`` are the arguments of its constructor, if that is followed for each field that something asks for.
-    """
-
-    __slots__ = ("class_", "fields", "given", "node", "option")
+    __slots__ = ("class_", "fields", "node", "option")
 
     def __init__(self, class_: Class | None, node: ast.AST | None = None) -> None:
         self.class_, self.node = class_, node
         self.option: str | None = None
-        self.given: tuple[list[Value], dict[str, Value]] | None = None
         self.fields: dict[str, Value] = {}
 
 
@@ -173,27 +169,15 @@ class Class:
         self.created = 0  # objects
 
 
-class Content(NamedTuple):
-    """What the code of a function has in it: the names that it calls, loops, asynchronous copies, and chains of methods
-    that may copy to the host and back.
-    """
-
-    called: frozenset[str]
-    repeats: bool
-    copies: bool
-    returns: bool
-
-
 class Function:
     """A function of the project: its node, the scope around it, the class that defines it."""
 
-    __slots__ = ("class_", "content", "frame", "kind", "node", "scope", "tensors")
+    __slots__ = ("class_", "frame", "kind", "node", "scope", "tensors")
 
     def __init__(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, scope: Scope, frame: Frame) -> None:
         self.node, self.scope, self.frame = node, scope, frame
         self.class_: Class | None = None
         self.kind = ""  # static, class, property
-        self.content: Content | None = None  # if something has asked for it
         self.tensors: frozenset[str] | None = None  # names that are used as tensors, if collected
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.engine.asked import Asked
 from torchlint.engine.frames import Scope
 from torchlint.engine.values import UNKNOWN, Kind, Value, library
 from torchlint.program.modules import Module
@@ -60,8 +59,6 @@ class Imports:
             if name.startswith("torch"):
                 scope.set("*", library(name))
             return
-        if isinstance(module.names, Asked):
-            module.names.ask_all()
         for bound, value in list(module.names.items()):
             if not bound.startswith("__"):
                 scope.set(bound, value)

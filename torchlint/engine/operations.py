@@ -74,8 +74,6 @@ def operate(left: Value, right: Value, operation: ast.operator | None) -> Value:
     if isinstance(operation, ast.Mult) and kinds & SEQUENCES:
         repeated = left if left.kind in SEQUENCES else right
         return collection(repeated.element if repeated.kind is Kind.LIST else join_all(repeated.items))
-    if isinstance(operation, ast.BitOr) and Kind.CLASS in kinds:
-        return join(left, right)  # of annotations
     if Kind.ARRAY in kinds:
         return Value(Kind.ARRAY, origin=of_operands([left, right]))
     if left.is_text or (right.is_text and left.kind in (Kind.UNKNOWN, Kind.METHOD)):

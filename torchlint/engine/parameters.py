@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from torchlint.engine.arguments import OTHERS
 from torchlint.engine.frames import Function
 from torchlint.engine.state import number
-from torchlint.engine.values import UNKNOWN, Kind, Value, sequence
+from torchlint.engine.values import ELEMENT, NUMBER, TEXT, UNKNOWN, Device, Kind, Value, sequence, tensor
+from torchlint.knowledge import following as known
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -53,7 +55,9 @@ class Parameters:
         for each in (*ordered, *given.kwonlyargs):
             if each.arg not in found:  # of a command line, as of click
                 found[each.arg] = self._engine.libraries.filled(each, function)
-            found[each.arg] = self._engine.annotations.said(found[each.arg], each, function.scope)
+            value = found[each.arg]
+            if value.kind is Kind.UNKNOWN and value.detail is None and each.annotation is not None:
+                found[each.arg] = self._annotated(each.annotation, function)
         return {name: number(value) for name, value in found.items()}
 
     def _unless_given(self, name: str, default: Value, *, open_: bool, assumed: bool) -> Value:
@@ -63,3 +67,16 @@ class Parameters:
         if open_ or (assumed and default.is_none):
             return UNKNOWN
         return self._engine.libraries.parameter(name, default) if assumed else default
+
+    def _annotated(self, annotation: ast.expr, function: Function) -> Value:
+        text = ast.unparse(annotation)
+        if text in ("int", "float"):
+            return NUMBER
+        if text == "str":
+            return TEXT
+        if known.TENSOR_ANNOTATION.fullmatch(text):
+            return tensor()
+        if known.LOADER.search(text.partition("[")[0]):
+            batch = tensor(Device.HOST, detail=ELEMENT.detail, origin=self._state.origin("batch", function.node))
+            return Value(Kind.LOADER, element=batch)
+        return UNKNOWN

@@ -28,16 +28,6 @@ class Statements(Protocol):
 
     def load(self, module: Module) -> None: ...
 
-    def load_part(self, module: Module, body: Sequence[ast.stmt]) -> None: ...
-
-
-class Asking(Protocol):
-    """See :mod:`torchlint.engine.asked`."""
-
-    def names(self, module: Module) -> dict[str, Value]: ...
-
-    def field(self, owner: Value, name: str) -> None: ...
-
 
 class Containers(Protocol):
     """See :mod:`torchlint.engine.containers`."""
@@ -63,18 +53,6 @@ class Attributes(Protocol):
     def of(self, owner: Value, name: str, node: ast.AST, scope: Scope) -> Value: ...
 
     def computed(self, owner: Value, args: list[Value], node: ast.AST, scope: Scope) -> Value: ...
-
-
-class Annotations(Protocol):
-    """See :mod:`torchlint.engine.annotations`."""
-
-    def said(self, value: Value, arg: ast.arg, scope: Scope) -> Value: ...
-
-    def value(self, node: ast.expr | None, scope: Scope, name: str = "") -> Value: ...
-
-    def field(self, owner: Object, name: str) -> Value: ...
-
-    def is_read_tensor(self, given: Arguments) -> bool: ...
 
 
 class Classes(Protocol):
@@ -193,12 +171,6 @@ class Engine(Protocol):
 
     @property
     def attributes(self) -> Attributes: ...
-
-    @property
-    def annotations(self) -> Annotations: ...
-
-    @property
-    def asking(self) -> Asking: ...
 
     @property
     def classes(self) -> Classes: ...

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchlint.engine.arguments import OTHERS
 from torchlint.engine.entered import (
     LOADER_HOOKS,
+    assumed_argument,
+    called_names,
     calls_any,
-    content,
+    copies_anywhere,
     generates,
     is_called_in_models,
     is_definition,
-    is_no_tensor,
     is_stepped,
     is_tensor,
     is_test_function,
     is_whole_step,
     makes_batches,
     positional,
+    repeats,
     required,
+    returns_at_once,
 )
 from torchlint.engine.frames import Class, Function, Scope
 from torchlint.engine.hot import Hot
-from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant, tensor
+from torchlint.engine.values import UNKNOWN, Device, Kind, Value, constant
 from torchlint.knowledge import following as known
 from torchlint.program.modules import Module, is_main_guard
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 _FOR_PROGRAMS, _FOR_MODULES = 0.6, 0.8  # of the budget
 _ONE_PROGRAM, _ONE_ROOT = 0.4, 0.05
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_REST = 5  # the part of the budget that hot functions leave to others
+_MOVING = (b"non_blocking", b"cpu", b".item()", b".tolist()")  # one of which what moves mentions
 _LAYERS = 3  # callers of callers of functions that go backward
 # Names under which anything may be called: they say nothing about what calls them.
 _COMMON = frozenset("step forward run train update backward fit main __init__ __call__ apply".split())
@@ -69,14 +71,13 @@ class Roots:
 
     def follow(self) -> None:
         """Follow everything, as far as the budget goes."""
-        if self._configured.patterns:
-            self._hot()
         self._programs()
         named = self._engine.program.world.programs is not None
         if not named:
             self._modules()
         self._commands()
         self._patches()
+        self._hot()
         roots = list(self._roots())
         self._state.assuming = True
         trains = any(kind == "backward" for frame in self._state.frames.values() for kind, _ in frame.marks)
@@ -88,18 +89,18 @@ class Roots:
             roots = list(self._roots())
         functions = [root.function for root in roots if not self._is_reached(root)]
         patched = [function for _, function in self._state.patches]
-        generating: set[ast.AST] = {function.node for function in functions if generates(function)}
+        generating: set[ast.AST] = {function.node for function in functions if generates(function.node)}
         names = self._loading()
         loading: set[ast.AST] = {function.node for function in functions if calls_any(function, names)}
         for layer in (*self._layers(functions), loading, generating):
             for root in roots:
                 if root.function.node in layer and not self._is_reached(root):
-                    self._enter(root, stepped=is_whole_step(root.function))
+                    self._enter(root, stepped=is_whole_step(root.function.node))
             if layer is loading:
                 self._run_by_frameworks()
         for root in roots:
             if root.computes and not root.stepped and not self._is_reached(root):
-                self._enter(root, stepped=not content(root.function).repeats)
+                self._enter(root, stepped=not repeats(root.function.node))
         for root in roots:
             patches = root.function in patched  # a method of a module of a library, which calls it
             if root.stepped and (patches or not self._is_reached(root) or not trains):
@@ -113,7 +114,7 @@ class Roots:
             name = root.function.name
             hot = root.class_ is not None and name in known.CALLED_FOR_BATCHES
             asked = name in known.COLLATING or name in LOADER_HOOKS
-            if not self._is_reached(root) and (hot or asked or content(root.function).repeats):
+            if not self._is_reached(root) and (hot or asked or repeats(root.function.node)):
                 self._enter(root, stepped=hot, guessed=True)
 
     def _loading(self) -> set[str]:
@@ -144,9 +145,13 @@ class Roots:
     def _wherever(self, roots: Sequence[Root]) -> None:
         """Enter functions that do what is wrong wherever it stands: by their words, since nothing calls them."""
         for root in roots:
-            found = content(root.function)
-            if (found.copies or found.returns) and not (self._is_reached(root) or is_test_function(root.function.node)):
-                self._enter(root if found.copies else root._replace(computes=True), stepped=False)
+            node, content = root.function.node, root.function.scope.module.content
+            if not any(word in content for word in _MOVING) or self._is_reached(root) or is_test_function(node):
+                continue
+            if copies_anywhere(node):
+                self._enter(root, stepped=False)
+            elif any(map(returns_at_once, ast.walk(node))):
+                self._enter(root._replace(computes=True), stepped=False)
 
     def _enter(self, root: Root, *, stepped: bool, guessed: bool = False) -> None:
         function = root.function
@@ -223,46 +228,31 @@ class Roots:
     def _hot(self) -> None:
         """What the configuration calls hot, and all that calls in there may mean."""
         hot = self._configured
-        self._state.assuming = self._state.asking = True
-        for module in hot.modules():
-            self._ask(module, [each.name for each in module.tree.body if isinstance(each, _DEFINITIONS)])
+        self._load_with(hot.words())
         for function, class_ in list(hot.functions()):
             with self._state.at(hot.frame(function, class_)):
                 self._within(_ONE_PROGRAM, function, partial(self._run, function, class_, None, {}))
         for calls in hot.rounds():
-            for module, name in list(hot.asked(calls)):
-                self._ask(module, [name])
+            self._load_with({f"def {call.name}(".encode() for call in calls})
             for call in calls:
                 for function, class_ in hot.candidates(call):
                     with self._state.at(call.frame, call.region):
                         act = partial(self._run, function, class_, call.args, call.named)
                         self._within(_ONE_ROOT, function, act)
-        self._state.assuming = self._state.asking = False
-        rest = max(self._state.total - self._state.work, self._state.total // _REST)
-        self._state.work, self._state.total, self._state.limit = 0, rest, rest
 
-    def _ask(self, module: Module, names: Sequence[str]) -> None:
-        """Follow what binds some names of a module."""
-        self._statements.load(module)
-        for name in names:
-            self._within(_ONE_ROOT, module, partial(module.names.get, name))
+    def _load_with(self, words: Collection[bytes]) -> None:
+        """Load the modules that have one of these words."""
+        for module in self._engine.program.modules.values() if words else ():
+            if not module.loaded and not module.is_test and any(word in module.content for word in words):
+                self._within(_ONE_PROGRAM / 4, module, partial(self._statements.load, module))
 
     def _run(self, function: Function, class_: Class | None, args: list[Value] | None, named: dict[str, Value]) -> None:
         """Call a function with these arguments, or with assumed ones."""
         own = [self._engine.classes.assumed(class_)] if class_ is not None and function.kind != "static" else []
         if args is None:
-            args = [self._taken(arg, function) for arg in required(function)[len(own) :]]
-            named = {OTHERS: UNKNOWN} if function.node.args.kwarg is not None else {}
-        else:
-            places = zip(positional(function)[len(own) :], args, strict=False)
-            taken = [self._taken(arg, function) if value.kind is Kind.UNKNOWN else value for arg, value in places]
-            args = [*taken, *args[len(taken) :]]
+            assumed = (assumed_argument(arg, function, stepped=True) for arg in required(function)[len(own) :])
+            args = [UNKNOWN if value.kind is Kind.TENSOR and not value.sure else value for value in assumed]
         self._engine.calls.invoke(function, [*own, *args], named, function.node)
-
-    def _taken(self, arg: ast.arg, function: Function) -> Value:
-        """What a function takes a parameter for, if nothing else tells what it gets."""
-        value = self._argument(arg, function, computes=True)
-        return UNKNOWN if value.kind is Kind.TENSOR and not value.sure else value
 
     def _call_back(self, function: Function) -> None:
         with self._state.at(self._engine.frame_of(function.scope.module)):
@@ -274,7 +264,8 @@ class Roots:
         Nothing is known to run them if the configuration names the programs.
         """
         for module in self._engine.program.modules.values():
-            relevant = any(w in module.content for w in _TRAINING) or known.RETURNING.search(module.content)
+            content = module.content
+            relevant = any(word in content for word in _TRAINING) or known.RETURNING.search(content)
             if not relevant or module.is_test or module.loaded:
                 continue
             if self._state.work >= self._state.total * _FOR_MODULES:
@@ -305,9 +296,15 @@ class Roots:
 
     def _layers(self, functions: Sequence[Function]) -> list[set[ast.AST]]:
         """Functions that go backward, and before them those that call them, judging by names; outermost first."""
+        names: dict[ast.AST, set[str]] = {}
 
         def calling(wanted: set[str]) -> set[ast.AST]:
-            return {function.node for function in functions if content(function).called & wanted}
+            words = [name.encode() for name in wanted]
+            for function in functions:
+                mentioned = any(word in function.scope.module.content for word in words)
+                if mentioned and function.node not in names:
+                    names[function.node] = called_names(function.node)
+            return {node for node, called in names.items() if called & wanted}
 
         layer = calling({"backward", "manual_backward"})
         layers, done = [layer], set(layer)
@@ -345,7 +342,4 @@ class Roots:
         """What is assumed to be passed: what programs pass to other functions of the file by this name, if they do."""
         known_ = self._engine.calls.passed.get((function.scope.module, arg.arg), UNKNOWN)
         on_device = known_.kind is Kind.TENSOR and known_.sure and known_.device is not Device.HOST
-        found = known_ if on_device else self._engine.annotations.value(arg.annotation, function.scope, arg.arg)
-        if found.kind is not Kind.UNKNOWN or not computes or is_no_tensor(arg):
-            return found
-        return tensor(Device.UNKNOWN, sure=is_tensor(arg, function))
+        return known_ if on_device else assumed_argument(arg, function, computes)

@@ -84,7 +84,6 @@ class State:
         self.loaders: dict[tuple[ast.AST, Region], Made] = {}  # that are made of the project's own code
         self.starts: dict[tuple[ast.expr, Region], Started] = {}  # iterators of loaders
         self.assuming = False  # that something calls what is being followed
-        self.asking = False  # modules and constructors are followed as far as something asks for what they make
         self.tensors: dict[tuple[ast.expr, Region, bool], Tensor] = {}
         self.involved: set[ast.AST] = set()  # what makes content on the host that is not only copied
         self.foreign: set[ast.AST] = set()  # what makes content that functions outside of the project write to

@@ -87,13 +87,7 @@ class Statements:
             return
         module.loaded = True
         module.names["__name__"] = TEXT
-        if self._state.asking:
-            module.names = self._engine.asking.names(module)
-        else:
-            self.load_part(module, [statement for statement in module.tree.body if not is_main_guard(statement)])
-
-    def load_part(self, module: Module, body: Sequence[ast.stmt]) -> None:
-        """Follow some statements of a module."""
+        body = [statement for statement in module.tree.body if not is_main_guard(statement)]
         with self._state.at(self._engine.frame_of(module)):
             saved, self._state.worker = self._state.worker, False
             try:
@@ -122,12 +116,7 @@ class Statements:
 
     def _annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         if node.value is not None:
-            value = self._engine.evaluate(node.value, scope)
-            unset = value.is_none and self._state.assuming and isinstance(node.target, ast.Attribute)
-            if value.kind is Kind.UNKNOWN or unset:  # what is None at first, something else may set
-                declared = self._engine.annotations.value(node.annotation, scope, ast.unparse(node.target))
-                value = declared if declared.kind is not Kind.UNKNOWN else value
-            self._engine.assign(node.target, value, scope)
+            self._engine.assign(node.target, self._engine.evaluate(node.value, scope), scope)
 
     def _augmented(self, node: ast.AugAssign, scope: Scope) -> None:
         left = self._engine.evaluate(node.target, scope)

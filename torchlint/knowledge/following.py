@@ -6,15 +6,11 @@ import re
 
 # Classes that are loaders, by the end of their names, where nothing else is known about them.
 LOADER = re.compile(r"(Data|Tensor|Batch|Episode)?[Ll]oaders?X?$|[Dd]ata_?loader")
-# Annotations of tensors.
+# Annotations of tensors, and the beginnings of those of containers by name.
 TENSOR_ANNOTATION = re.compile(
     r"(?:typing\.)?(?:Optional\[)?(?:torch\.)?(?:Float|Long|Bool|Int|Half|Double|Byte)?Tensor\]?(?: \| None)?"
 )
-# Decorators of functions that are compiled for the device, and do not run on the host.
-KERNELS = frozenset("jit kernel".split())
-# Names of what is on the host.
-ON_HOST = re.compile(r"(^|_)(cpu|host|np)(_|$)")
-READING = frozenset("item tolist cpu".split())
+NUMBERS_ANNOTATION = re.compile(r"(?:typing\.)?(?:list|tuple|sequence)\[(?:int|float|bool)\b", re.I)
 # What may copy to the host and back in one expression, by the names of methods.
 RETURNING = re.compile(rb"\.(cpu|item|tolist|type|to)\(.{0,120}?(\.to\(|\.cuda\(|device=)", re.S)
 # What computes without gradients; contexts and decorators that may, as far as their names tell; modules of `torch.nn`
@@ -25,6 +21,7 @@ PARAMETERS = re.compile(
     r"Module$|Sequential|Module(List|Dict)|(Bil|L|LazyL)inear|(Lazy)?Conv|(Sync|Lazy)?Batch|Layer|Group|RMS|Embedding|Transformer|"
     r"LSTM|GRU|RNN|Multihead|PReLU|(Distributed)?DataParallel"
 )
+NAMED_TENSORS = ("Dict[str", "dict[str", "Mapping[str", "typing.Dict[str")
 # Bases of modules: names that begin so.
 MODULE_BASES = (
     "torch.nn", "pytorch_lightning", "lightning", "torch.jit.ScriptModule", "transformers", "timm.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
 _ACCELERATOR, _OTHERS = "cuda", frozenset("mps xpu npu hpu".split())  # the world has CUDA
 _OTHER_DEVICE = re.compile(r":[1-9]")
 _OPEN = frozenset({Kind.UNKNOWN, Kind.TEXT, Kind.METHOD, Kind.FLAG, Kind.INSTANCE})
-
-
-def _is_dtype(node: ast.expr) -> bool:
-    """Whether an expression is a dtype by its name, as ``x.dtype`` is."""
-    return str(getattr(node, "attr", getattr(node, "id", ""))).endswith("dtype")
 
 
 class Devices:
@@ -62,7 +56,7 @@ class Devices:
         """The device that ``x.to(..)`` moves to; None if it only converts."""
         if "device" in given.named:
             return None if given.named["device"].is_none else self.of(given.named["device"])
-        if not given.values or given.values[0].kind is Kind.LIBRARY or any(map(_is_dtype, given.node.args[:1])):
+        if not given.values or given.values[0].kind is Kind.LIBRARY:
             return None
         return self.of(given.values[0])
 

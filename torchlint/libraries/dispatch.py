@@ -86,8 +86,6 @@ class Libraries:
             return self._tensors.method(given)
         if receiver.kind is Kind.PARSER:
             return self._options.method(given)
-        if receiver.kind is Kind.UNKNOWN and self._engine.annotations.is_read_tensor(given):
-            return self._tensors.method(given._replace(receiver=tensor(Device.UNKNOWN)))
         return self._things.method(given)
 
     def module_result(self, module: Value, device: Device | None) -> Value:

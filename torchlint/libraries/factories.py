@@ -9,7 +9,7 @@ from torchlint.catalogue.functions import OF_TORCH
 from torchlint.catalogue.records import ARGUMENTS, Function
 from torchlint.engine.arguments import OTHERS, Arguments
 from torchlint.engine.origins import read_among
-from torchlint.engine.values import INDICES, MASK, NONE, UNKNOWN, Device, Kind, Origin, Value, computed, leaves, tensor
+from torchlint.engine.values import INDICES, MASK, UNKNOWN, Device, Kind, Origin, Value, computed, leaves, tensor
 from torchlint.knowledge import forms, tensors
 from torchlint.libraries.devices import Devices, is_certain
 from torchlint.libraries.tensors import Tensors, content_of, detail_of
@@ -36,7 +36,7 @@ class Factories:
 
     def made(self, record: Function, given: Arguments) -> Value:
         """``torch.zeros`` and the like, ``torch.tensor`` and the like."""
-        device = self.device(given)
+        device = self._device(given)
         if given.name in TYPES or record.made in ("data", "buffer"):
             return self._of_data(given, device)
         if record.made != "sparse":
@@ -57,10 +57,9 @@ class Factories:
         unknown = self._engine.program.sets_default_device
         return self._state.default_device or (Device.UNKNOWN if unknown else Device.HOST)
 
-    def device(self, given: Arguments) -> Device | None:
-        """The device that a call of a factory names, or that its other arguments imply."""
+    def _device(self, given: Arguments) -> Device | None:
         if "device" not in given.named:
-            return Device.HOST if given.named.get("pin_memory", NONE).detail else None  # nothing else can be pinned
+            return None
         wanted = given.named["device"]
         found = None if wanted.is_none else self._devices.of(wanted) or Device.HOST
         if (found is Device.ACCELERATOR or wanted.kind is Kind.UNKNOWN) and is_certain(given):

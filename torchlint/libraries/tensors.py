@@ -130,8 +130,6 @@ class Tensors:
         owner, name = given.receiver, given.name
         on_device = self._state.on_device(owner)
         computed_there = name == "cpu" and owner.device is Device.ACCELERATOR  # what a model gives
-        if name == "numpy" and owner.device is Device.UNKNOWN:
-            on_device = False  # there is no such method on the device
         if on_device and (owner.sure or computed_there or name in ("item", "tolist")):
             self._state.happen(given.node, given.scope, forms.READ_METHOD, owner.origin, name=name)
         if name != "cpu":

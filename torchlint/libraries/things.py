@@ -130,9 +130,7 @@ class Things:
             return self._any_value(owner, name)
         if owner.element is not None:
             return owner.element
-        if default is not None and not (default.is_none and owner.detail == OTHERS):
-            return default
-        return NONE if known_ and owner.detail is None else UNKNOWN
+        return default or (NONE if known_ and owner.detail is None else UNKNOWN)
 
     def _set_default(self, given: Arguments) -> Value:
         name = given.get(0)

@@ -272,7 +272,7 @@ class TorchFunctions:
 
     def _like(self, record: Function, given: Arguments, device: Device) -> Value:
         """``torch.zeros_like`` and the like."""
-        place = self._factories.device(given) or device
+        place = (self._devices.named(given.named["device"]) if "device" in given.named else None) or device
         self._tensors.numbers(record, given, [*given.values[1:], *given.named.values()])
         origin = self._state.origin("drawn" if record.draws else "made", given.node)
         return tensor(place, origin=origin if place is Device.HOST else None, rank=given.get(0, "input").rank)

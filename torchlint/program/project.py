@@ -25,7 +25,6 @@ class Program:
         paths = {path.replace("\\", "/"): content for path, content in contents.items()}
         self._definitions = Definitions(paths, Outlines({}))
         self.modules: dict[str, Module] = {}
-        self._containing: dict[bytes, list[Module]] = {}
         seen: Counter[bytes] = Counter()
         for path, content in sorted(paths.items()):
             self.modules[path] = Module(path, _dotted(path), content, copy=seen[content])
@@ -37,22 +36,16 @@ class Program:
         path = self._definitions.module(asking.path if asking is not None else "", name)
         return self.modules.get(path) if path is not None else None
 
-    @property
+    @cached_property
     def sets_default_device(self) -> bool:
-        """Whether some file that was loaded chooses where tensors are made without ``device``."""
-        return any(module.loaded for word in DEFAULT_DEVICE for module in self.containing(word))
+        """Whether some file chooses where tensors are made without ``device``."""
+        own = [module.content for module in self.modules.values() if not module.is_test]
+        return any(word in content for content in own for word in DEFAULT_DEVICE)
 
-    @property
+    @cached_property
     def decides_validation(self) -> bool:
         """Whether some file chooses whether distributions check their arguments."""
-        return bool(self.containing(VALIDATION))
-
-    def containing(self, word: bytes) -> list[Module]:
-        """The files with a word that are no tests."""
-        if word not in self._containing:
-            own = (module for module in self.modules.values() if word in module.content)
-            self._containing[word] = [module for module in own if not module.is_test]
-        return self._containing[word]
+        return any(VALIDATION in module.content for module in self.modules.values() if not module.is_test)
 
     def said(self, option: str) -> frozenset[str]:
         """The values that the project gives an option; of the empty name, all words of option files."""

@@ -323,7 +323,7 @@ def _fix_events(module: SourceModule, file: _File) -> None:
 
     enabled = {rule.id: rule for rule in file.every_rule if rule.id in file.active}
     reported = [(event, rule) for event in module.followed.events if (rule := reporting(event, enabled)) is not None]
-    mended = [(e, rule) for e, rule in reported if rule.repair is not Rule.repair and "numbers" not in e.origin]
+    mended = [(event, rule) for event, rule in reported if rule.repair is not Rule.repair]
     nodes = module.followed.expressions([event.place for event, _ in mended])
     for event, rule in mended:
         if (node := nodes.get(event.place)) is not None:
