@@ -10,6 +10,7 @@ from pathlib import Path
 from judging.readings import Reading
 from judging.wild import Found, Repository
 from torchlint.project.followed import FollowedEvent
+from torchlint.rule import Rule
 from torchlint.run.linting.seen import reporting
 from torchlint.run.rules import registry
 from torchlint.solution import solve
@@ -42,9 +43,9 @@ def labels(path: Path) -> dict[tuple[Place, str], str]:
     }
 
 
-def class_of(found: Found, seen: Mapping[Place, Sequence[FollowedEvent]]) -> Class:
+def class_of(found: Found, seen: Mapping[Place, Sequence[FollowedEvent]], enabled: Mapping[str, type[Rule]]) -> Class:
     """The class of a finding: that of the event at its line which its rule reports, if there is one."""
-    finding, enabled = found.finding, {rule.id: rule for rule in registry.load()}
+    finding = found.finding
     for event in seen.get(_place(found.repository.name, found.place), ()):
         rule = reporting(event, enabled)
         if rule is not None and rule.id == finding.rule:
@@ -61,10 +62,11 @@ def table(
 ) -> str:
     """The classes of findings with the numbers of verdicts and labels, in Markdown."""
     read = {(each.rule, _place(each.repository, each.place)): each.verdict for each in readings if each.place}
+    enabled = {rule.id: rule for rule in registry.load()}
     counts: dict[Class, Counter[str]] = defaultdict(Counter)
     for found in findings:
         place, rule = _place(found.repository.name, found.place), found.finding.rule
-        counts[class_of(found, seen)].update(
+        counts[class_of(found, seen, enabled)].update(
             word for word in (read.get((rule, place)), labelled.get((place, _topic(rule)))) if word is not None
         )
     rows = [[*each, *(str(said[word]) for word in _HEAD[5:])] for each, said in sorted(counts.items()) if said]

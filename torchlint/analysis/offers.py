@@ -12,8 +12,8 @@ from torchlint.analysis.things.cuda.guards import CudaGuards
 from torchlint.analysis.things.cuda.needs import CudaNeeds
 from torchlint.analysis.things.cuda.programs import CudaPrograms
 from torchlint.analysis.things.flags.writes import FlagWrites
-from torchlint.analysis.things.loops import recognized
 from torchlint.analysis.things.shapes import Shapes
+from torchlint.analysis.things.step import Steps
 from torchlint.analysis.values.lattice import Device, Kind
 from torchlint.knowledge.portability import CUDA_EXIT_CHECK, DEVICE_NAME
 from torchlint.prefilter import concepts
@@ -26,9 +26,8 @@ _DEVICE_NAME = re.compile(DEVICE_NAME)
 _CHECK = re.compile(CUDA_EXIT_CHECK)
 
 
-def collect(module: SourceModule, known: FileFacts) -> FileFacts:
-    """The facts of a parsed file, added to those that its bytes have told already."""
-    facts = known
+def collect(module: SourceModule, facts: FileFacts) -> FileFacts:
+    """The facts of a parsed file, added to the ``facts`` that its bytes have told already."""
     text = module.text
     if "cudnn" in text or "deterministic" in text:
         flags = FlagWrites(module)
@@ -43,7 +42,7 @@ def collect(module: SourceModule, known: FileFacts) -> FileFacts:
     if devices:
         facts["devices"] = devices
     if module.text_index.has(concepts.REPEATS_STEPS):
-        loops = recognized(module)
+        loops = module.shared(Steps).recognized()
         if loops:
             facts["loops"] = loops
     _add_cuda(module, facts)

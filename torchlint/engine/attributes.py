@@ -210,14 +210,9 @@ class Attributes:
 
         Those come first that frameworks or steps call, since a union is limited.
         """
-        found = []
-        for dotted in sorted(word for word in self._engine.program.said("") if "." in word):
-            path, _, name = dotted.rpartition(".")
-            module = self._engine.program.find(path, scope.module)
-            if module is not None and not module.is_test:
-                self._engine.statements.load(module)
-                found += [value for value in [module.names.get(name)] if value is not None and value.kind is Kind.CLASS]
-        return sorted(found, key=lambda value: not any(name in value.target.fields for name in _CALLED))
+        every = [self._engine.named(dotted, scope.module) for dotted in self._engine.program.dotted]
+        own = [v for v in every if v is not None and v.kind is Kind.CLASS and not v.target.scope.module.is_test]
+        return sorted(own, key=lambda value: not any(name in value.target.fields for name in _CALLED))
 
     def _any_of_module(self, owner: Value, name: Value) -> Value:
         """The classes that an option may choose in a module: its own, and of them those that its others do not use."""

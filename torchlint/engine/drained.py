@@ -48,6 +48,8 @@ class Drained:
 
     def by(self, event: Event, frame: Frame, region: Region) -> Event | None:
         """The wait behind which an event finds nothing to wait for, wherever a step gets to it; None if it may."""
+        if event.form.kind not in _EMPTYING:
+            return None
         phase, found = self._frequency.of(frame, region).phase, set[Event | str]()
         for place in self._seen[event.node, event.form.kind]:
             often = self._frequency.of(*place[:2])

@@ -63,6 +63,15 @@ class Engine:
         self.statements.load(found)
         return self.module(found)
 
+    def named(self, dotted: str, asking: Module) -> Value | None:
+        """What a dotted name means at the top of a module of the project, as seen from another one."""
+        path, _, name = dotted.rpartition(".")
+        module = self.program.find(path, asking)
+        if module is None:
+            return None
+        self.statements.load(module)
+        return module.names.get(name)
+
     def frame_of(self, module: Module) -> Frame:
         """The frame of the body of a module."""
         found = self.state.frames.get(module)

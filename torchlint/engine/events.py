@@ -146,7 +146,6 @@ def _is_kept(frame: Frame) -> bool:
     return any("cache" in ast.unparse(each) for each in decorators)
 
 
-_WAITING = (forms.READ, forms.WAIT, forms.COPY)
 _DOWNLOADS = frozenset({forms.READ_METHOD, forms.MOVED_TO_HOST})
 _OPPOSITE = {forms.COPY: "read", forms.READ: "uploaded"}  # what a copy of each kind takes back
 
@@ -266,7 +265,7 @@ def events_of_files(
             phase = SELDOM if state.rare else ONCE
         elif phase == Phase.INFERENCE.value:
             phase = _of_inference(one, ways)
-        front = drained.by(one.event, one.frame, one.region) if not seldom and form.kind in _WAITING else None
+        front = drained.by(one.event, one.frame, one.region) if not seldom else None
         found[path].add(
             FollowedEvent(
                 place,

@@ -9,7 +9,6 @@ from typing import Any
 
 from torchlint.engine import loading
 from torchlint.engine.conditions import pins
-from torchlint.engine.frames import Made
 from torchlint.engine.frequency import Frequency, Phase
 from torchlint.engine.state import State
 from torchlint.knowledge.forms import BY_LIBRARY, COPY
@@ -20,18 +19,16 @@ _RATES = (SELDOM, ONCE, "epoch", "step")
 
 def loaders_of_files(state: State, frequency: Frequency) -> dict[str, list[FollowedLoader]]:
     """The loaders that the code of each file makes."""
-    made: dict[ast.Call, list[Made]] = defaultdict(list)
-    for each in state.loaders.values():
-        made[each.node].append(each)
+    made = loading.by_call(state.loaders.values())
     told = {node: {pins(each.named) for each in every} for node, every in made.items()}
     pinned: dict[ast.AST, bool | None] = {node: found.pop() for node, found in told.items() if len(found) == 1}
-    feeds, begun = _feeds(frequency, pinned), loading.starts(state.loaders.values(), state, frequency)
+    feeds, begun = _feeds(frequency, pinned), loading.starts(made, state, frequency)
     found: dict[str, list[FollowedLoader]] = defaultdict(list)
     for node, every in made.items():
         options = (each.named["pin_memory"].option for each in every if "pin_memory" in each.named)
         option = next((option.name for option in options if option is not None), "")
         loader = FollowedLoader(
-            range_of(node),
+            range_of(every[0].node),
             option,
             _only(map(loading.workers_of, every)),
             feeds.get(node),

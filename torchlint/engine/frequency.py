@@ -222,12 +222,8 @@ class Frequency:
         rare, option, aside, base = False, None, False, self._states[frame]
         for around in region.around():
             if around.kind == "guard" and not _belongs_to_training(around):
-                rare = (
-                    rare
-                    or around.rare
-                    or _is_skipped(around)
-                    or (base.phase is Phase.INFERENCE and around.equals == (TRAINING, True))
-                )
+                trains = base.phase is Phase.INFERENCE and around.equals == (TRAINING, True)
+                rare = rare or around.rare or trains or _is_skipped(around)
                 option = option or (around.option if around.option not in self._training else None)
                 aside = aside or self._evaluates(frame, around)
             elif around.kind == CHOICE:

@@ -28,6 +28,14 @@ _READING = (
 )
 
 
+def by_call(loaders: Iterable[Made]) -> dict[ast.AST, list[Made]]:
+    """Loaders by the call that makes them."""
+    found: dict[ast.AST, list[Made]] = defaultdict(list)
+    for each in loaders:
+        found[each.node].append(each)
+    return found
+
+
 def workers_of(made: Made) -> int | None:
     """How many workers a loader has in a normal run; None if that is not known."""
     given = made.named.get("num_workers")
@@ -76,12 +84,9 @@ def rate_of(made: Made, frequency: Frequency) -> str:
 
 
 def starts(
-    loaders: Iterable[Made], state: State, frequency: Frequency
+    made: Mapping[ast.AST, list[Made]], state: State, frequency: Frequency
 ) -> dict[ast.AST, set[tuple[str, int, int, str]]]:
     """Where a training begins to iterate over the loaders that calls have made, and how often."""
-    made: dict[ast.AST, list[Made]] = defaultdict(list)
-    for each in loaders:
-        made[each.node].append(each)
     found: dict[ast.AST, set[tuple[str, int, int, str]]] = defaultdict(set)
     for (node, region), started in state.starts.items():
         loop = region.loop()
@@ -181,9 +186,7 @@ def _is_plain(region: Region) -> bool:
 
 def loading_of_files(state: State, ways: Ways) -> dict[str, set[FollowedEvent]]:
     """Iterators that are made for single batches, and what workers put on the device."""
-    made: dict[ast.AST, list[Made]] = defaultdict(list)
-    for each in state.loaders.values():
-        made[each.node].append(each)
+    made = by_call(state.loaders.values())
     found: dict[str, set[FollowedEvent]] = defaultdict(set)
     for path, event in (*_restarts(state, ways, made), *_in_workers(state, ways.frequency)):
         found[path].add(event)

@@ -11,7 +11,7 @@ from torchlint.engine.chosen import tested
 from torchlint.engine.device_names import is_named
 from torchlint.engine.origins import of_operands, read_among
 from torchlint.engine.paths import joined, path_of, text_of
-from torchlint.engine.union import join, join_all
+from torchlint.engine.union import is_host, join, join_all
 from torchlint.engine.values import (
     CALLABLE,
     COUNTER,
@@ -126,7 +126,7 @@ def compared(left: Value, right: Value, operation: ast.cmpop, others: int) -> Va
     same = is_named(left, right) if equal or unequal else None
     if same is not None:
         return constant(same == equal)
-    if (equal or unequal) and _is_host(right) and left.kind is Kind.UNKNOWN and left.detail is None:
+    if (equal or unequal) and is_host(right) and left.kind is Kind.UNKNOWN and left.detail is None:
         return constant(unequal)  # a device of which nothing is known is the accelerator
     if (equal or unequal) and left.kind is right.kind is Kind.LIBRARY:
         return identical(left, right, equal)
@@ -148,16 +148,14 @@ def contained(left: Value, right: Value, options: Collection[str | None], expect
         return constant(expected)
     if right.kind is Kind.TUPLE and all(item.kind is Kind.CONSTANT and item.sure for item in right.items):
         details = [item.detail for item in right.items]
-        if known or left.option is not None:
-            return constant((left.detail in details) == expected) if known else _among(left, details, expected)
+        if known:
+            return constant((left.detail in details) == expected)
+        if left.option is not None:
+            return tested(left, lambda value: (value in details) == expected)
     if right.option is not None and left.kind is Kind.CONSTANT:
         return tested(right, lambda value: (left.detail in value) == expected)
     held = [is_named(left, each) for each in (right.items if right.kind is Kind.TUPLE else [right])]
     return constant(any(held) == expected) if any(held) or (held and None not in held) else None
-
-
-def _among(option: Value, details: Collection[object], expected: bool) -> Value:
-    return tested(option, lambda value: (value in details) == expected)
 
 
 def _of_option(left: Value, right: Value, operation: ast.cmpop) -> Value:
@@ -170,10 +168,6 @@ def _of_option(left: Value, right: Value, operation: ast.cmpop) -> Value:
         return tested(option, lambda value: compare(constant_.detail, value))
     alone = isinstance(operation, (ast.Eq, ast.NotEq))
     return tested(option, lambda value: compare(value, constant_.detail), constant_.detail if alone else None)
-
-
-def _is_host(value: Value) -> bool:
-    return value.kind is Kind.DEVICE and value.device is Device.HOST
 
 
 def _of_tensors(left: Value, right: Value, operation: ast.operator | None) -> Value:

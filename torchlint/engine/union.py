@@ -63,10 +63,10 @@ def _dominated(this: Value, that: Value) -> Value | None:
     if this.kind is Kind.UNKNOWN:
         if that.kind is Kind.TENSOR:
             return _besides(that, this)
-        unsure = that.kind is Kind.DATASET or _is_host(that)
+        unsure = that.kind is Kind.DATASET or is_host(that)
         return this if (that.kind in PLAIN and this.detail is not None) or unsure else that
     if this.kind is Kind.METHOD:
-        return this if _is_host(that) else that
+        return this if is_host(that) else that
     if this.is_none:
         return that.or_none()
     if this.kind is Kind.TENSOR and that.kind is not Kind.TENSOR:
@@ -77,7 +77,7 @@ def _dominated(this: Value, that: Value) -> Value | None:
     return None
 
 
-def _is_host(value: Value) -> bool:
+def is_host(value: Value) -> bool:
     """Whether this is the host as a device: what is unknown beside it probably is the accelerator."""
     return value.kind is Kind.DEVICE and value.device is Device.HOST
 

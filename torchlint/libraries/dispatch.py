@@ -144,9 +144,4 @@ class Libraries:
         text = value.detail if value.kind is Kind.CONSTANT else None
         if not isinstance(text, str) or not re.fullmatch(r"\w+(\.\w+)+", text):
             return None
-        path, _, name = text.rpartition(".")
-        module = self._engine.program.find(path, given.scope.module)
-        if module is None:
-            return None
-        self._engine.statements.load(module)
-        return module.names.get(name)
+        return self._engine.named(text, given.scope.module)

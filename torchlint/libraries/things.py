@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.catalogue.views import CASTS, SHARING
 from torchlint.engine.arguments import OTHERS, Arguments, device_of
-from torchlint.engine.chosen import among, declared
+from torchlint.engine.chosen import among
 from torchlint.engine.containers import ANY_FIELD, BATCHES, forget_options
 from torchlint.engine.device_names import is_named
 from torchlint.engine.origins import chosen, read_among
@@ -17,7 +17,6 @@ from torchlint.engine.union import join, join_all
 from torchlint.engine.values import (
     ELEMENT,
     FLAG,
-    MOVED,
     NONE,
     NUMBER,
     TEXT,
@@ -34,10 +33,11 @@ from torchlint.engine.values import (
 from torchlint.knowledge import following as known
 from torchlint.knowledge import forms
 from torchlint.knowledge.arrays import ON_DEVICE
-from torchlint.knowledge.synchronization import CHECKING_METHODS, PARAMETER_METHODS
+from torchlint.knowledge.synchronization import CHECKING_METHODS
 from torchlint.libraries.devices import Devices
-from torchlint.libraries.loaders import Loaders, prepared
+from torchlint.libraries.loaders import Loaders
 from torchlint.libraries.modules import Modules
+from torchlint.libraries.unknowns import Unknowns
 
 if TYPE_CHECKING:
     from torchlint.engine.protocol import Engine
@@ -54,10 +54,12 @@ class Things:
     def __init__(self, engine: Engine, devices: Devices, loaders: Loaders) -> None:
         self._engine, self._state = engine, engine.state
         self._devices, self._loaders = devices, loaders
-        self._modules = Modules(engine)
+        self._modules, self._unknowns = Modules(engine), Unknowns(engine, devices)
 
     def method(self, given: Arguments) -> Value:
         """``thing.name(..)``"""
+        if given.receiver.kind in (Kind.UNKNOWN, Kind.METHOD):
+            return self._unknowns.method(given)
         follow = _KINDS.get(given.receiver.kind)
         return follow(self, given) if follow is not None else UNKNOWN
 
@@ -229,7 +231,7 @@ class Things:
             value = owner.target.fields[ANY_FIELD]
             return collection(sequence([TEXT, value]) if given.name == "items" else value)
         if given.name in known.LOGGING:
-            self._log(given)
+            self._unknowns.log(given)
         return UNKNOWN
 
     def _class(self, given: Arguments) -> Value:
@@ -285,63 +287,7 @@ class Things:
             self._state.queue("backward", given.node)
         return given.get(0) if given.name == "scale" else UNKNOWN
 
-    # -- what is not known -------------------------------------------------------------------------
-
-    def _steps(self, given: Arguments) -> None:
-        """What is unknown makes a step: an environment, or perhaps an optimizer."""
-        self._state.do(given.node)
-        if not given.receiver.is_batch and given.values and given.node is not self._state.discarded:
-            self._state.mark("act")
-
-    def _unknown(self, given: Arguments) -> Value:
-        owner = given.receiver
-        if given.name == "step":
-            self._steps(given)
-        if given.name in ("backward", "manual_backward"):
-            self._state.queue("backward", given.node)
-            return NONE
-        if owner.is_batch and not self._state.worker and self._moves(given):
-            self._devices.copy(given, self._state.origin("batch", given.node))
-            return tensor(Device.ACCELERATOR, origin=self._state.origin("uploaded", given.node))
-        if self._moves(given):
-            self._state.load("device", given.node)
-            return tensor(Device.ACCELERATOR, sure=False, detail=MOVED)
-        if given.name in _SAME_UNKNOWN:
-            return owner
-        if given.name == "item":
-            return NUMBER
-        if given.name in ("get", "pop") and given.get(0).is_text and not owner.is_batch:
-            told = declared(given.get(0).detail, self._engine.program)
-            if told is not None:
-                return told
-        if given.name in ("items", "values"):
-            part = ELEMENT if owner.is_batch else UNKNOWN
-            return collection(sequence([TEXT, part]) if given.name == "items" else part)
-        if given.name in ("prepare", "setup", "setup_module", "setup_optimizers", "setup_dataloaders") and given.values:
-            return prepared(given.values)
-        if given.name in PARAMETER_METHODS:
-            parameter = tensor(Device.ACCELERATOR)
-            return collection(sequence([TEXT, parameter]) if given.name.startswith("named") else parameter)
-        return self._computed(given)
-
-    def _moves(self, given: Arguments) -> bool:
-        moved = given.name == "to" and self._devices.target(given) is Device.ACCELERATOR
-        return moved or given.name == "cuda"
-
-    def _computed(self, given: Arguments) -> Value:
-        on_device = device_of(given.all) is Device.ACCELERATOR
-        if given.name in known.LOGGING:
-            self._log(given)
-            return UNKNOWN
-        if given.name not in known.QUIET:
-            found = self._engine.calls.of_unknown(given.values, given.named, given.node)
-            if on_device:
-                return found
-        return ELEMENT if given.receiver.is_batch and given.name in ("long", "float", "next", "pop") else UNKNOWN
-
-    def _log(self, given: Arguments) -> None:
-        for value in given.all:
-            self._state.reads(value, given.node, given.scope, forms.READ_FUNCTION, given.name)
+    # -- of other things ---------------------------------------------------------------------------
 
     def _distribution(self, given: Arguments) -> Value:
         """A method of a distribution, which may check the value that it gets, or the deviations."""
@@ -366,8 +312,7 @@ class Things:
         return owner
 
     def _function(self, given: Arguments) -> Value:
-        called = given.name in ("apply", "__call__")
-        if not called:
+        if given.name not in ("apply", "__call__"):
             return UNKNOWN
         return self._engine.call(given.receiver, given.values, given.named, given.node, given.scope)
 
@@ -375,7 +320,6 @@ class Things:
 _VIEWS = SHARING - CASTS.keys()
 _SAME_FILE = frozenset("open read read_text read_bytes resolve absolute expanduser as_posix strip".split())
 _SAME_LOADER = frozenset("shuffle batch with_epoch repeat map set_epoch".split())
-_SAME_UNKNOWN = frozenset("cuda to train eval detach float long half double int".split())
 _OF_DICTS = {
     "items": Things._items,
     "values": Things._values,
@@ -401,8 +345,6 @@ _KINDS = {
     Kind.LIBRARY_MODULE: Things._module,
     Kind.MODULES: Things._module,
     Kind.OPTIMIZER: Things._optimizer,
-    Kind.UNKNOWN: Things._unknown,
-    Kind.METHOD: Things._unknown,
     Kind.DISTRIBUTION: Things._distribution,
     Kind.STREAM: Things._stream,
     Kind.PACKED: Things._packed,

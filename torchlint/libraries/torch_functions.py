@@ -162,9 +162,8 @@ class TorchFunctions:
 
     def _distributed(self, given: Arguments) -> Value:
         """A function of ``torch.distributed``, which may write to its tensors."""
-        nodes = [*given.node.args, *(keyword.value for keyword in given.node.keywords if keyword.arg)]
-        values = [*given.values, *(given.named[k.arg] for k in given.node.keywords if k.arg in given.named)]
-        for node, value in zip(nodes, values, strict=False):
+        named = [(each.value, given.named.get(each.arg or "", UNKNOWN)) for each in given.node.keywords]
+        for node, value in (*zip(given.node.args, given.values, strict=False), *named):
             overwrite(node, value, given.scope)
         if given.name == "barrier":
             self._state.happen(given.node, given.scope, forms.BARRIER)

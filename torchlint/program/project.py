@@ -56,6 +56,11 @@ class Program:
         return self._declared.get(option_name(option), frozenset())
 
     @cached_property
+    def dotted(self) -> list[str]:
+        """The words of option files that may be dotted names."""
+        return sorted(word for word in self.declared("") if "." in word)
+
+    @cached_property
     def _declared(self) -> dict[str, frozenset[str]]:
         return _by_name(pair for pair in self.world.said if pair[0][:1] != "-")
 

@@ -55,7 +55,8 @@ def _is_slight(event: FollowedEvent) -> bool:
 
     Of what decoding copies once in a step, it must be known where that comes from.
     """
-    drained = event.behind[1] > 0
-    late = event.phase == SAMPLING and event.use in _TESTS and not event.loops
-    unclear = event.form == BLOCKING.key and event.phase == SAMPLING and not event.origin and not event.loops
-    return unclear or (drained and (late or (event.phase == SAMPLING and event.origin == "number")))
+    if event.phase != SAMPLING:
+        return False
+    drained, once = event.behind[1] > 0, not event.loops
+    unclear = event.form == BLOCKING.key and not event.origin and once
+    return unclear or (drained and (event.origin == "number" or (event.use in _TESTS and once)))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LOOPS = (cst.For, cst.While, *COMPREHENSIONS)
 # Methods that trainers of other packages call in every step, with what the step is for.
-STEP_METHODS = {
+_STEP_METHODS = {
     **dict.fromkeys(("compute_loss", "training_step"), "training"),
     **dict.fromkeys(EVALUATING, "evaluation"),
 }
@@ -58,7 +58,7 @@ class Steps:
 
     def _is_step_method(self, function: cst.FunctionDef) -> bool:
         """Whether a trainer of another package calls a function in every step."""
-        return function.name.value in STEP_METHODS and self._module.class_of(function) is not None
+        return function.name.value in _STEP_METHODS and self._module.class_of(function) is not None
 
     def _makes_step(self, function: cst.FunctionDef) -> bool:
         """Whether a function makes a step by itself, and nothing is known to repeat it."""
@@ -68,6 +68,24 @@ class Steps:
     def _functions(self) -> list[cst.FunctionDef]:
         found = self._module.nodes_of(cst.FunctionDef)
         return [each for each in found if self._heat.function_heat(each).rank >= Heat.STEP.rank]
+
+    def recognized(self) -> list[tuple[int, int, str]]:
+        """The first and last lines of what makes steps, with what they do, in source order, for the report.
+
+        Of nested loops only the outermost counts. A loop whose body is in other files is over ``batches``, whatever
+        these do with them; a framework calls the methods of a module for each batch.
+        """
+        module, sources = self._module, dict.fromkeys(self.sources)
+        outer = [each for each in sources if not any(around in sources for around in module.ancestors(each))]
+        return sorted({(module.line(each), module.span(each).end_line, self._purpose(each)) for each in outer})
+
+    def _purpose(self, source: cst.CSTNode) -> str:
+        if isinstance(source, cst.FunctionDef):
+            return _STEP_METHODS.get(source.name.value, "training")
+        phase = self._module.followed.often(getattr(source, "body", source)).phase
+        if phase == "training" or self._heat.trains(source):
+            return "training"
+        return "evaluation" if phase == "inference" else "batches"
 
     def loops(self, *kinds: type[cst.CSTNode]) -> list[cst.CSTNode]:
         """The loops of these kinds that make one step per iteration, kind by kind."""

@@ -14,13 +14,13 @@ from torchlint.analysis.values import lists
 from torchlint.analysis.values.annotations import annotated
 from torchlint.analysis.values.classes import LocalClasses
 from torchlint.analysis.values.fixpoint import FixpointMemo
-from torchlint.analysis.values.following import as_followed
 from torchlint.analysis.values.functions import Functions, Parameters
 from torchlint.analysis.values.lattice import NONE, SCALAR, UNKNOWN, Device, Kind, Value, bounded, join
 from torchlint.analysis.values.semantics import arrays, devices, models, operators, tensors
 from torchlint.analysis.values.semantics.device_evidence import GRADIENT, DeviceEvidence
 from torchlint.analysis.values.stores import AttributeStores
 from torchlint.knowledge.arrays import CONSTANTS, DTYPE_NAMES
+from torchlint.project.followed import ASSUMED
 
 if TYPE_CHECKING:
     from torchlint.analysis.code import Code
@@ -64,7 +64,7 @@ class Evaluator:
         found = handler(self, node)
         followed = self.code.followed.tensor(node)
         if followed is not None:
-            found = as_followed(found, followed, node)
+            found = _as_followed(found, followed, node)
         return bounded(found) if found.elements is not None or found.element is not None else found
 
     # -- names -----------------------------------------------------------------------------------
@@ -361,3 +361,17 @@ VALUED: dict[type[cst.CSTNode], Callable[..., Value]] = {
     cst.Integer: Evaluator.number,
     cst.Float: Evaluator.number,
 }
+
+
+def _as_followed(found: Value, followed: str, node: cst.CSTNode) -> Value:
+    """The value of an expression that following the program knows to be a tensor: its device, and that of a mask."""
+    where, *more = followed.split()
+    if ASSUMED in more and found.device is not Device.UNKNOWN:
+        return found
+    if found.kind not in (Kind.UNKNOWN, Kind.TENSOR):
+        return found
+    if where == "host":
+        return found._replace(kind=Kind.TENSOR, device=Device.CPU)
+    dtype = found.dtype or ("bool" if "mask" in more else None)
+    device = found.device if found.accelerated else Device.VARIABLE
+    return found._replace(kind=Kind.TENSOR, device=device, dtype=dtype, origin=found.origin or node)

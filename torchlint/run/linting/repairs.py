@@ -105,7 +105,7 @@ def repair(form: Form, event: FollowedEvent) -> str:
     if form is forms.PAGEABLE and event.origin in _PINNED:
         return _PINNED[event.origin]
     if form is forms.BLOCKING and event.origin in ("batch", "pageable") and event.other[1]:
-        return _BY_ORIGIN["loaded"].format(loader=f"the loader on {_place(event.other)}")
+        return _BY_ORIGIN["loaded"].format(loader=f"the loader on {place_of(event.other)}")
     if form.kind == COPY:
         return _BY_ORIGIN[event.origin]
     if event.use in _FOR_ITSELF or (event.use == "stop" and event.phase != SAMPLING):
@@ -120,7 +120,8 @@ def repair(form: Form, event: FollowedEvent) -> str:
     return _STOP_TEST if event.use in ("test", "stop") and event.phase == SAMPLING else _BY_USE[event.use]
 
 
-def _place(place: tuple[str, int]) -> str:
+def place_of(place: tuple[str, int]) -> str:
+    """A place in words."""
     path, line = place
     return f"{path}:{line}" if path else f"line {line}"
 

@@ -21,7 +21,7 @@ from torchlint.project.followed import (
     hot_root,
     made_by,
 )
-from torchlint.run.linting.repairs import repair, unpinned
+from torchlint.run.linting.repairs import place_of, repair, unpinned
 
 if TYPE_CHECKING:
     from torchlint.rule import Rule
@@ -136,8 +136,8 @@ class Told:
     @property
     def _came(self) -> str:
         """Where a value has been that takes a round trip."""
-        path, line = self.event.other
-        place = f"{path}:{line}" if path else "this line" if line == self.event.place[0] else f"line {line}"
+        here = self.event.other == ("", self.event.place[0])
+        place = "this line" if here else place_of(self.event.other)
         if self.form.kind == COPY:
             return f"what is copied was read from the device on {place}"
         return f"what is read was copied there, unchanged, on {place}"
